@@ -1,0 +1,13 @@
+"""Time as an argument (architecture §3.1)."""
+
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> str:
+        """The present in UTC, ISO 8601 with milliseconds and `Z`, as AHP's timestamps are."""
+        ...
+
+    def monotonic(self) -> float:
+        """Seconds that never go back, from an arbitrary start."""
+        ...

@@ -1,0 +1,19 @@
+"""Preparing a session's declarations for a request: a stage of the send path, not a hook (K19, M5.3)."""
+
+from typing import Protocol
+
+
+class RequiredServerUnavailable(Exception):
+    """A required server cannot be had: the request fails with errorType `requiredServerUnavailable` (M5.5)."""
+
+    def __init__(self, server: str, code: str) -> None:
+        super().__init__(f"{server}: {code}")
+        self.server = server
+        self.code = code
+
+
+class Declarations(Protocol):
+    async def prepare(self, session: str, turn_id: str) -> None:
+        """Re-read, apply policy, reconcile and start what must start. Bounded by the longest start-up limit; what is
+        not ready by then goes on connecting. Raises RequiredServerUnavailable."""
+        ...
