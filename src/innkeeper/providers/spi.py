@@ -1,0 +1,259 @@
+"""The contract of a provider: an agent that the host drives (architecture §2, §4; AHP §9).
+
+Rules
+* A provider knows nothing of channels, actions, reducers or clients: it is handed a turn and reports *signals*; the
+  host maps signals to actions, routes those of subagents, and owns every state that a client sees.
+* Signals of one turn are reported in the order in which they happened, through `TurnOutput.emit`, which never blocks.
+  A part is opened by its first delta; the host merges deltas.
+* A turn ends exactly once: `run_turn` returns, raises `ProviderError`, or is cancelled. Nothing is emitted afterwards.
+* What the agent must not run by itself it asks about through `TurnOutput`; the answer is never assumed.
+* Tools of declared MCP servers come from `ports.mcp.McpGateway` and from nowhere else (M6.9).
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from innkeeper.ports.questions import Answer, Confirmation
+from innkeeper.protocol.chat.state import (
+    ChatInputAnswer,
+    ChatInputRequest,
+    ChatInputResponseKind,
+    Message,
+    ToolCallContributor,
+    ToolCallResult,
+    ToolResultContent,
+    Turn,
+    UsageInfo,
+)
+from innkeeper.protocol.root.state import AgentInfo
+from innkeeper.protocol.session.state import SessionConfigSchema
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """Base of the signals that belong to a turn. `subagent` is the tool call that spawned the agent they come from;
+    None is the chat's own agent. A signal of a subagent may come before its `SubagentStarted`."""
+
+    subagent: str | None = field(default=None, kw_only=True)
+
+
+@dataclass(frozen=True, slots=True)
+class TextDelta(Routed):
+    """More text of the part `part`; the first delta of a part opens it."""
+
+    text: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class ReasoningDelta(Routed):
+    text: str
+    part: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolStarted(Routed):
+    """The model began a tool call; its input may still stream."""
+
+    call: str
+    name: str
+    display_name: str
+    intention: str | None = None
+    contributor: ToolCallContributor | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ToolInputDelta(Routed):
+    call: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRunning(Routed):
+    """The call runs without having been asked about (`confirmed` says why)."""
+
+    call: str
+    invocation: str
+    tool_input: str | None = None
+    confirmed: str = "not-needed"
+
+
+@dataclass(frozen=True, slots=True)
+class ToolProgress(Routed):
+    """The partial result so far, whole."""
+
+    call: str
+    content: Sequence[ToolResultContent]
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCompleted(Routed):
+    call: str
+    result: ToolCallResult
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentStarted(Routed):
+    """The tool call `call` runs an agent of its own, with a chat of its own."""
+
+    call: str
+    title: str
+    agent_name: str | None = None
+    description: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SubagentEnded(Routed):
+    call: str
+    error: "ProviderError | None" = None
+
+
+@dataclass(frozen=True, slots=True)
+class UsageReported(Routed):
+    usage: UsageInfo
+
+
+@dataclass(frozen=True, slots=True)
+class Notice(Routed):
+    """A system notification part."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TitleSuggested:
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class ActivityChanged:
+    activity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class SteeringConsumed:
+    """The steering message `message_id` has reached the model."""
+
+    message_id: str
+
+
+Signal = (
+    TextDelta
+    | ReasoningDelta
+    | ToolStarted
+    | ToolInputDelta
+    | ToolRunning
+    | ToolProgress
+    | ToolCompleted
+    | SubagentStarted
+    | SubagentEnded
+    | UsageReported
+    | Notice
+    | TitleSuggested
+    | ActivityChanged
+    | SteeringConsumed
+)
+
+
+class ProviderError(Exception):
+    """The turn, or the start of the session, failed. `error_type` and the text reach the client, so no secrets."""
+
+    def __init__(self, error_type: str, message: str, *, resumable: bool = False) -> None:
+        super().__init__(message)
+        self.error_type = error_type
+        self.message = message
+        self.resumable = resumable
+
+
+@dataclass(frozen=True, slots=True)
+class InputAnswer:
+    """The answer to an input request; anything but `accept` carries no answers."""
+
+    response: ChatInputResponseKind
+    answers: Mapping[str, ChatInputAnswer] = field(default_factory=dict)
+
+
+class TurnOutput(Protocol):
+    """What one running turn reports to, and asks, the host."""
+
+    def emit(self, signal: Signal) -> None:
+        """Report what happened. Never blocks, never raises; ignored after the turn has ended."""
+        ...
+
+    async def confirm(self, call: str, confirmation: Confirmation, *, subagent: str | None = None) -> Answer:
+        """Ask whether the started tool call may run. On approval the call is running when this returns."""
+        ...
+
+    async def ask(self, request: ChatInputRequest) -> InputAnswer:
+        """Put an input request (elicitation) to the user. A cancelled turn answers `cancel`."""
+        ...
+
+    async def run_client_tool(self, call: str, tool_input: str, invocation: str) -> ToolCallResult:
+        """Have the client that owns the started call (contributor kind `client`) execute it and wait for its result.
+        A client that goes away gives an unsuccessful result (AHP §9.2)."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class TurnRequest:
+    """One request to the agent. `history` are the completed turns before it, oldest first; `context` is history of
+    another chat that is model context only (side chats, AHP §9.3)."""
+
+    session: str
+    chat: str
+    turn_id: str
+    message: Message
+    text: str
+    """What the model is to read: the user's text, or what a contribution made of it."""
+    instructions: Sequence[str]
+    history: Sequence[Turn]
+    context: Sequence[Turn]
+    config: Mapping[str, object]
+    """The session's effective configuration values."""
+    resumed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class SessionOpening:
+    """What a provider's session is opened with. `directories` are local paths; the first is the primary one."""
+
+    session: str
+    directories: Sequence[str]
+    config: Mapping[str, object]
+
+
+class ProviderSession(Protocol):
+    """One open session of an agent. Turns of different chats may run at the same time."""
+
+    async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
+        """Run one turn to its end. Raises ProviderError. Cancelling the task cancels the turn: the provider stops the
+        agent and lets the cancellation through."""
+        ...
+
+    async def steer(self, chat: str, message_id: str, message: Message) -> bool:
+        """Hand a steering message to the running turn. False: it cannot be taken now. When the model has received it
+        the turn reports SteeringConsumed."""
+        ...
+
+    async def close(self) -> None:
+        """End the agent's processes. Idempotent."""
+        ...
+
+
+class Provider(Protocol):
+    """One kind of agent."""
+
+    @property
+    def info(self) -> AgentInfo:
+        """What the root channel lists: id, names, models, capabilities (honest: AHP §13.9)."""
+        ...
+
+    def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
+        """The configuration properties of a new session, besides the host's own (`autoApprove`, `permissions`,
+        `mode`), for these values."""
+        ...
+
+    async def open_session(self, opening: SessionOpening) -> ProviderSession:
+        """Raises ProviderError when the agent cannot be had."""
+        ...
