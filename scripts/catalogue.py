@@ -52,10 +52,10 @@ def read(lang: str) -> Entries:
         raise ValueError(f"{path}: an id occurs twice")
     with path.open("rb") as file:
         for message in read_po(file, locale=lang, abort_invalid=True):
-            if isinstance(message.id, tuple):
-                entries[message.id[0]] = Entry(tuple(message.string), plural=True)
-            elif message.id:
-                entries[message.id] = Entry((str(message.string),))
+            forms = (message.string,) if isinstance(message.string, str) else tuple(message.string or ())
+            plural = not isinstance(message.id, str)
+            if message.id:
+                entries[str(message.id[0]) if plural else str(message.id)] = Entry(forms, plural)
     return entries
 
 

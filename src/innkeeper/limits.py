@@ -1,0 +1,137 @@
+"""Every default and limit, once, with its unit and reason; `docs/reference/limits.md` is generated from `LIMITS`.
+
+Rules kept here:
+
+* Constants are plain numbers. `wire` and `engine` take them as arguments; everything above `protocol` may import them.
+* A limit has one name here and, where the operator may set it, one key in the configuration (`limits.<name>`).
+* Nothing of ours is imported.
+"""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+KIB: Final = 1024
+MIB: Final = 1024 * KIB
+
+Unit = Literal["bytes", "levels", "s", "count", "days", "envelopes", "rounds", "characters"]
+Area = Literal["message", "connection", "request", "history", "storage", "turn", "declaration", "server"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """One default or limit as the reference page shows it."""
+
+    name: str
+    value: float
+    unit: Unit
+    area: Area
+    reason: str
+
+
+MESSAGE_BYTES: Final = 16 * MIB
+MESSAGE_DEPTH: Final = 128
+
+CONNECTIONS: Final = 256
+OUTBOX_BYTES: Final = 8 * MIB
+HANDSHAKE_SECONDS: Final = 10.0
+CLIENT_GRACE_SECONDS: Final = 30.0
+SHUTDOWN_SECONDS: Final = 3.0
+
+CLIENT_REQUEST_SECONDS: Final = 30.0
+SESSION_PAGE: Final = 100
+SESSION_PAGE_MAX: Final = 500
+TURN_PAGE: Final = 50
+TURN_PAGE_MAX: Final = 500
+
+SNAPSHOT_EVERY_ENVELOPES: Final = 256
+REPLAY_ENVELOPES: Final = 20_000
+REPLAY_BYTES: Final = 32 * MIB
+
+SEQUENCE_BLOCK: Final = 4_096
+DECISIONS: Final = 10_000
+ORPHAN_DAYS: Final = 180
+
+CONTRIBUTION_STAGE_SECONDS: Final = 10.0
+QUESTION_SECONDS: Final = 600.0
+QUEUED_MESSAGES: Final = 100
+
+DECLARATION_BYTES: Final = 1 * MIB
+DECLARATION_ENTRIES: Final = 32
+DECLARATION_DEPTH: Final = 64
+DIAGNOSTICS: Final = 100
+DIAGNOSTIC_CHARACTERS: Final = 200
+
+SERVER_START_SECONDS: Final = 15.0
+SERVER_END_OF_INPUT_SECONDS: Final = 0.5
+SERVER_TERMINATE_SECONDS: Final = 1.0
+SERVER_STDERR_BYTES: Final = 64 * KIB
+
+
+LIMITS: Final[tuple[Limit, ...]] = (
+    Limit("MESSAGE_BYTES", MESSAGE_BYTES, "bytes", "message", "One frame from a peer; larger content is a resource."),
+    Limit("MESSAGE_DEPTH", MESSAGE_DEPTH, "levels", "message", "Real messages stay below 20; deeper ones are attacks."),
+    Limit("CONNECTIONS", CONNECTIONS, "count", "connection", "One person's clients, with room for leaks to be seen."),
+    Limit(
+        "OUTBOX_BYTES",
+        OUTBOX_BYTES,
+        "bytes",
+        "connection",
+        "What may wait for a slow client; beyond it the client is resynchronised or closed, never waited for.",
+    ),
+    Limit("HANDSHAKE_SECONDS", HANDSHAKE_SECONDS, "s", "connection", "An open socket that says nothing is closed."),
+    Limit(
+        "CLIENT_GRACE_SECONDS",
+        CLIENT_GRACE_SECONDS,
+        "s",
+        "connection",
+        "How long a lost client stays an active client; then its running tool calls fail.",
+    ),
+    Limit("SHUTDOWN_SECONDS", SHUTDOWN_SECONDS, "s", "connection", "Flush, close 1012 and exit within this time."),
+    Limit("CLIENT_REQUEST_SECONDS", CLIENT_REQUEST_SECONDS, "s", "request", "A request from the host to a client."),
+    Limit("SESSION_PAGE", SESSION_PAGE, "count", "request", "`listSessions` without a limit."),
+    Limit("SESSION_PAGE_MAX", SESSION_PAGE_MAX, "count", "request", "The largest page of `listSessions`."),
+    Limit("TURN_PAGE", TURN_PAGE, "count", "request", "`fetchTurns` without a limit."),
+    Limit("TURN_PAGE_MAX", TURN_PAGE_MAX, "count", "request", "The largest page of `fetchTurns`."),
+    Limit(
+        "SNAPSHOT_EVERY_ENVELOPES",
+        SNAPSHOT_EVERY_ENVELOPES,
+        "envelopes",
+        "history",
+        "A channel is folded after this many, so that a restart reads a short tail.",
+    ),
+    Limit("REPLAY_ENVELOPES", REPLAY_ENVELOPES, "envelopes", "history", "Kept for clients that reconnect."),
+    Limit("REPLAY_BYTES", REPLAY_BYTES, "bytes", "history", "The same, by size; whichever is reached first."),
+    Limit(
+        "SEQUENCE_BLOCK",
+        SEQUENCE_BLOCK,
+        "count",
+        "history",
+        "`serverSeq` numbers reserved durably at once, so that a crash never reuses one.",
+    ),
+    Limit("DECISIONS", DECISIONS, "count", "storage", "Stored decisions; above it a new one is refused with a reason."),
+    Limit("ORPHAN_DAYS", ORPHAN_DAYS, "days", "storage", "A decision whose target is gone is kept this long."),
+    Limit(
+        "CONTRIBUTION_STAGE_SECONDS",
+        CONTRIBUTION_STAGE_SECONDS,
+        "s",
+        "turn",
+        "One asynchronous stage of one contribution; then it is skipped and logged.",
+    ),
+    Limit(
+        "QUESTION_SECONDS",
+        QUESTION_SECONDS,
+        "s",
+        "turn",
+        "A question to a person; unanswered means deny, so that no call hangs.",
+    ),
+    Limit("QUEUED_MESSAGES", QUEUED_MESSAGES, "count", "turn", "Messages that wait in one chat."),
+    Limit("DECLARATION_BYTES", DECLARATION_BYTES, "bytes", "declaration", "One declaration file."),
+    Limit("DECLARATION_ENTRIES", DECLARATION_ENTRIES, "count", "declaration", "Servers checked in one workspace."),
+    Limit("DECLARATION_DEPTH", DECLARATION_DEPTH, "levels", "declaration", "Nesting of one declaration file."),
+    Limit("DIAGNOSTICS", DIAGNOSTICS, "count", "declaration", "Diagnostics of one workspace; the rest is a number."),
+    Limit("DIAGNOSTIC_CHARACTERS", DIAGNOSTIC_CHARACTERS, "characters", "declaration", "One diagnostic."),
+    Limit("SERVER_START_SECONDS", SERVER_START_SECONDS, "s", "server", "From start to initialised, unless declared."),
+    Limit("SERVER_END_OF_INPUT_SECONDS", SERVER_END_OF_INPUT_SECONDS, "s", "server", "Between end of input and TERM."),
+    Limit("SERVER_TERMINATE_SECONDS", SERVER_TERMINATE_SECONDS, "s", "server", "Between TERM and KILL."),
+    Limit("SERVER_STDERR_BYTES", SERVER_STDERR_BYTES, "bytes", "server", "The tail kept in memory, never logged."),
+)
