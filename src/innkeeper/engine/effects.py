@@ -1,0 +1,233 @@
+"""What the engine is told to change, and what it asks the outside to do.
+
+Rules
+* Effects are values; the driver performs them in the order in which they were returned.
+* A `Frame` is encoded once and shared by everybody who gets it (architecture §3.5).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from innkeeper.ports.log import LogOp
+
+JsonObject = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """The client action that an envelope echoes (AHP §6)."""
+
+    client_id: str
+    client_seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """A delta envelope that may be merged with the next one of the same part (AHP §2.5, `maxLatencyMs`)."""
+
+    channel: str
+    action: JsonObject
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """One encoded JSON-RPC message."""
+
+    body: bytes
+    delta: Delta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    """Store `ops` in one transaction; the outcome comes back as `Hub.appended` or `Hub.append_failed`."""
+
+    batch: int
+    epoch: int
+    ops: tuple[LogOp, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Broadcast:
+    connections: tuple[int, ...]
+    frame: Frame
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """To one connection; up to `delay_ms` may be waited for more to merge with."""
+
+    connection: int
+    frame: Frame
+    delay_ms: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End the connection after what was sent before; `code` is a WebSocket close code."""
+
+    connection: int
+    code: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Released:
+    """An action has left: it is durable (or volatile) and its echo went out before this. A rejected client action
+    comes too, with its reason and `before is after`."""
+
+    channel: str
+    kind: str
+    action: JsonObject
+    seq: int
+    origin: Origin | None
+    before: JsonObject
+    after: JsonObject
+    rejection: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A request that the host must answer by `Hub.reply` or `Hub.fail`."""
+
+    connection: int
+    client_id: str
+    request_id: Any
+    method: str
+    params: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Committed:
+    token: int
+
+
+@dataclass(frozen=True, slots=True)
+class CommitFailed:
+    """Nothing of the commit took effect. `code` is a row of the error table (`STORE_FULL`, …)."""
+
+    token: int
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientAttached:
+    """The client has a connection again (or for the first time)."""
+
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientDetached:
+    """The client's last connection is gone; its grace period begins (AHP §13.13)."""
+
+    client_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ClientLeft:
+    """No connection of the client has the channel any more: it unsubscribed, resumed without naming it, or its grace
+    period ended (AHP §9.5)."""
+
+    client_id: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Subscribed:
+    client_id: str
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChannelIdle:
+    """Nobody is subscribed any more."""
+
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """The client answered a request of the host; exactly one of `result` and `error` counts."""
+
+    call: int
+    result: object
+    error: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class FlushLater:
+    """Volatile envelopes wait to be logged: call `Hub.flush` soon (50 ms)."""
+
+
+Effect = (
+    Append
+    | Broadcast
+    | Send
+    | Close
+    | Released
+    | Command
+    | Committed
+    | CommitFailed
+    | ClientAttached
+    | ClientDetached
+    | ClientLeft
+    | Subscribed
+    | ChannelIdle
+    | Answered
+    | FlushLater
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Create:
+    """A new channel with its first state."""
+
+    channel: str
+    kind: str
+    owner: str | None
+    state: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Act:
+    """An action of the host on a channel."""
+
+    channel: str
+    action: JsonObject
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """The channel and all that it owns go."""
+
+    channel: str
+
+
+@dataclass(frozen=True, slots=True)
+class Also:
+    """Rows that become durable in the same transaction (C8.1)."""
+
+    ops: tuple[LogOp, ...]
+
+
+Change = Create | Act | Drop | Also
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse:
+    """The client action is not taken; the text reaches its dispatcher (AHP §6)."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """The client action, perhaps rewritten, with rows that are stored in its transaction."""
+
+    action: JsonObject
+    also: tuple[LogOp, ...] = ()
+
+
+Admission = Refuse | Admit
