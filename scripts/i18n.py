@@ -17,7 +17,6 @@ from collections.abc import Iterator
 
 import catalogue
 from catalogue import Entries, Entry
-
 from innkeeper.errors import ERRORS
 from innkeeper.texts import LANGUAGES, LOCALE_FOLDER
 

@@ -1,6 +1,6 @@
 """Fixtures that every test may use, and the rule about skips; what they stand for is in docs/testing.md.
 
-With `CI=true` a skip that no line of `tests/allowed_skips.txt` allows fails the run: a part that is not tested is named.
+With `CI=true` a skip that no line of `tests/allowed_skips.txt` allows fails the run, which names the part not tested.
 """
 
 import fnmatch

@@ -1,14 +1,14 @@
 """The two versions that `status` shows side by side: of the code that runs, and of what is installed now.
 
-They differ after an upgrade under a running host: changed code needs a restart (architecture §7). A leaf module.
+They differ after an upgrade under a running host: changed code needs a restart (architecture §7). The packaging reads
+`__version__` from here. A leaf module; the metadata library is imported late, since it costs a tenth of a start.
 """
 
-from importlib import metadata
 from pathlib import Path
 from typing import Final
 
 DISTRIBUTION: Final = "innkeeper"
-__version__: Final = "0.1.0"
+__version__ = "0.1.0"
 
 
 def running_version() -> str:
@@ -21,6 +21,8 @@ def installed_version() -> str | None:
 
     Reads the metadata anew on each call: a wheel that replaced this one while the process ran is seen.
     """
+    from importlib import metadata
+
     try:
         return metadata.version(DISTRIBUTION)
     except metadata.PackageNotFoundError:

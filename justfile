@@ -1,0 +1,73 @@
+# The verbs of this repository. `just ci` is what CI runs; see CONTRIBUTING.md.
+
+set shell := ["bash", "-euo", "pipefail", "-c"]
+export PATH := justfile_directory() / ".venv/bin:" + env("PATH")
+export UV_PYTHON_DOWNLOADS := "never"
+
+workers := env("INNKEEPER_TEST_WORKERS", "2")
+
+# What there is
+default:
+    @just --list --unsorted
+
+# The environment of a developer, from the lock file
+setup:
+    uv sync --frozen
+
+# Write the code as it should look
+fmt:
+    ruff check --fix --quiet
+    ruff format --quiet
+
+# Style, layers, dependencies
+lint:
+    ruff check
+    ruff format --check
+    lint-imports --no-cache
+    deptry src
+
+# Types, strictly
+types:
+    mypy
+    mypy scripts
+
+# The tests, or some of them: `just test tests/reduce -k toggled`
+test *arguments:
+    pytest -n {{ workers }} {{ arguments }}
+
+# The tests under coverage, and the gate: reduce/ is covered to the last line and branch
+cov:
+    rm -rf .coverage_data && mkdir .coverage_data
+    coverage run -m pytest -n {{ workers }}
+    coverage combine --quiet
+    coverage report --include='src/innkeeper/reduce/*' --fail-under=100
+    coverage report --format=total
+
+# Generated pages and tables: fails on any difference; `just drift --write` updates
+drift *arguments:
+    python scripts/drift.py {{ arguments }}
+
+# The texts catalogue: both languages, used, compiled
+i18n:
+    python scripts/i18n.py check
+
+# The documentation, without a warning
+docs:
+    bash scripts/docs.sh
+
+# sdist and wheel; the wheel passes the tour in an environment of its own
+dist:
+    rm -rf dist
+    uv build --quiet
+    bash scripts/wheel_tour.sh dist/*.whl
+
+# The long versions: 200 kill rounds instead of 20
+soak *arguments:
+    INNKEEPER_SOAK=1 pytest -n {{ workers }} --timeout 1800 {{ arguments }}
+
+# The figures of the README and the notes
+bench *arguments:
+    python -m benchmarks {{ arguments }}
+
+# Everything that must hold, one test run
+ci: lint types i18n drift cov docs dist
