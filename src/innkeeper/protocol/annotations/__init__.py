@@ -1,0 +1,1 @@
+"""Comments on files, one channel a session (AHP §3)."""

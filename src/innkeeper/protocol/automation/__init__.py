@@ -1,0 +1,1 @@
+"""The catalogue of automations, `ahp-automations://` (AHP §11, experimental)."""

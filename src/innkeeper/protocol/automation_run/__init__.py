@@ -1,0 +1,1 @@
+"""One run of an automation (AHP §11, experimental)."""

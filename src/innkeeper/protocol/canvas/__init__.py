@@ -1,0 +1,1 @@
+"""A canvas that an extension shows beside a chat (AHP §11, experimental)."""

@@ -1,0 +1,14 @@
+"""The action of a canvas (AHP §7)."""
+
+from innkeeper.protocol.canvas.state import CanvasState
+from innkeeper.protocol.types import Literal, ReadOnly, TypeAlias, TypedDict
+
+
+class CanvasStateChangedAction(TypedDict):
+    """The state, whole."""
+
+    type: ReadOnly[Literal["canvas/stateChanged"]]
+    canvas: ReadOnly[CanvasState]
+
+
+CanvasAction: TypeAlias = CanvasStateChangedAction

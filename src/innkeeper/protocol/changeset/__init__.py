@@ -1,0 +1,1 @@
+"""A set of changed files with its operations (AHP §7)."""

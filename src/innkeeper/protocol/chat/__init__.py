@@ -1,0 +1,1 @@
+"""A chat: turns, response parts, tool calls, pending messages (AHP §9)."""

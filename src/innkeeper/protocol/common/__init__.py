@@ -1,0 +1,1 @@
+"""Values, commands and envelopes that no single channel owns (AHP §2–§6)."""

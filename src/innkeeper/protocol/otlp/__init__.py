@@ -1,0 +1,1 @@
+"""Telemetry of the host, a stateless channel (AHP §5)."""

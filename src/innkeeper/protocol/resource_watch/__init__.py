@@ -1,0 +1,1 @@
+"""A watch on files; either side can own one (AHP §4)."""

@@ -1,0 +1,14 @@
+"""The action of a resource watch (AHP §7)."""
+
+from innkeeper.protocol.resource_watch.state import ResourceChanges
+from innkeeper.protocol.types import Literal, ReadOnly, TypeAlias, TypedDict
+
+
+class ResourceWatchChangedAction(TypedDict):
+    """Files changed."""
+
+    type: ReadOnly[Literal["resourceWatch/changed"]]
+    changes: ReadOnly[ResourceChanges]
+
+
+ResourceWatchAction: TypeAlias = ResourceWatchChangedAction

@@ -1,0 +1,1 @@
+"""The root channel, `ahp-root://`: agents, terminals, host configuration, the list of sessions (AHP §3)."""

@@ -1,0 +1,1 @@
+"""A session: its chats, active clients, customizations and open questions (AHP §9)."""

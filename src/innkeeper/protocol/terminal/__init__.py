@@ -1,0 +1,1 @@
+"""A terminal and its output (AHP §7)."""
