@@ -1,0 +1,30 @@
+"""Reducer of the annotations channel of a session (AHP §7, Others). Unknown annotations and entries are ignored."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from innkeeper.reduce.fields import drop, merge, update, upsert
+
+Annotations = Mapping[str, Any]
+
+
+def reduce_annotations(state: Annotations, action: Mapping[str, Any]) -> Annotations:
+    """The annotations state after `action`."""
+    match action["type"]:
+        case "annotations/set":
+            return upsert(state, "annotations", action["annotation"])
+        case "annotations/updated":
+            changes = {field: action.get(field) for field in ("origin", "resource", "range", "resolved")}
+            return update(state, "annotations", action["annotationId"], lambda old: merge(old, changes))
+        case "annotations/removed":
+            return drop(state, "annotations", action["annotationId"])
+        case "annotations/entrySet":
+            return update(
+                state, "annotations", action["annotationId"], lambda old: upsert(old, "entries", action["entry"])
+            )
+        case "annotations/entryRemoved":
+            return update(
+                state, "annotations", action["annotationId"], lambda old: drop(old, "entries", action["entryId"])
+            )
+        case _:
+            return state

@@ -1,0 +1,36 @@
+"""`SessionStatus` as sessions and chats share it (AHP §7): one activity in bits 0 to 4, flags above it.
+
+Setting one part never touches the other, and bits this version does not know are kept.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+IDLE = 1
+ERROR = 2
+IN_PROGRESS = 8
+INPUT_NEEDED = 24
+IS_READ = 32
+IS_ARCHIVED = 64
+ACTIVITY_MASK = 31
+
+
+def with_activity(status: int, activity: int) -> int:
+    """`status` with its activity replaced; flags stay."""
+    return status & ~ACTIVITY_MASK | activity
+
+
+def with_flag(status: int, flag: int, on: bool) -> int:
+    """`status` with `flag` set or cleared."""
+    return status | flag if on else status & ~flag
+
+
+def with_input_needed(status: int, requests: Sequence[Mapping[str, Any]]) -> int:
+    """`status` of a session whose `inputNeeded` is `requests`.
+
+    A tool that a client executes does not wait for the user (since 0.8). When nothing waits, only the bit that
+    InputNeeded has beyond InProgress goes: a running turn falls back to InProgress, an idle session stays idle.
+    """
+    if any(request.get("kind") != "toolClientExecution" for request in requests):
+        return with_activity(status, INPUT_NEEDED)
+    return status & ~(INPUT_NEEDED & ~IN_PROGRESS)
