@@ -74,7 +74,7 @@ DecisionOp = PutDecision | DropDecision | PutGrant | DropGrant
 
 @dataclass(frozen=True)
 class Decisions:
-    """All decisions and grants of a host, as a value: `apply` gives the next one, and the same one when nothing changes."""
+    """All decisions and grants of a host, as a value: `apply` gives the next one, the same one when nothing changes."""
 
     decisions: tuple[Decision, ...] = ()
     grants: tuple[Grant, ...] = ()

@@ -4,13 +4,14 @@ Rules
 * A batch is one transaction: all of its operations are durable, or none is.
 * Batches become durable in the order of submission. After a batch of epoch *e* failed, every later batch whose
   epoch is not greater than *e* fails too, so that nothing is stored on top of what was dropped.
-* A stale writer is refused: an `PutEnvelope` whose `expected` is not the channel's stored version fails with
-  `StaleWriter`, and nothing of its batch is stored.
-* A number is never used twice: numbers above the reserved mark may not leave the process, and a restart begins above it.
+* A stale writer is refused: a `PutEnvelope` whose `expected` is not the channel's stored version fails with
+  `StaleWriter`, and nothing of its batch is stored. So does one whose number is not above every stored one.
+* A number is never used twice: numbers above the reserved mark may not leave the process, and a restart begins above
+  it.
 * An unreadable or newer store is refused when it is opened (`StoreUnreadable`) and left untouched.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -37,14 +38,16 @@ class PutChannel:
     owner: str | None
     """The channel that it goes with when that is dropped: a session for its chats; None for the root and sessions."""
     seq: int
+    """Of a new channel: its first version. Of a snapshot: one of an envelope in it, at most the channel's version."""
     state: bytes
     created: bool
-    """True when the channel must not exist yet; False replaces the snapshot of an existing one."""
+    """True: the channel must not exist yet, its owner must. False replaces the snapshot (`kind` and `owner` stay);
+    one of a channel that is gone is passed over, since a drop may overtake it, an older one is a `StaleWriter`."""
 
 
 @dataclass(frozen=True, slots=True)
 class DropChannel:
-    """The channel, its envelopes and every channel that it owns are gone."""
+    """The channel, its envelopes and every channel that it owns are gone, for good; already true when there is none."""
 
     channel: str
 
@@ -103,7 +106,9 @@ class LogImage:
     process without being stored: a client whose last seen number lies in one gets a snapshot (architecture §7)."""
 
     last_seq: int = 0
+    """The greatest number that is stored, or that a clean end named."""
     reserved: int = 0
+    """No number up to this one may be used again."""
     channels: tuple[StoredChannel, ...] = ()
     """Root and session channels, with their tails. Others are read by `Log.channel` when first needed."""
     owned: tuple[tuple[str, str, str], ...] = ()
@@ -118,27 +123,32 @@ class LogImage:
 
 
 class StoreError(Exception):
-    """The store cannot do what was asked. `code` is a row of the error table (`innkeeper.errors`)."""
+    """The store cannot do what was asked. `code` is a row of the error table (`innkeeper.errors`), and `values` are
+    those that the row's text needs; `str()` is the whole message."""
 
-    code = "STORE_FAILED"
+    code = "STORAGE_FAILED"
+
+    def __init__(self, message: str, *, code: str | None = None, values: Mapping[str, object] | None = None) -> None:
+        super().__init__(message)
+        if code is not None:
+            self.code = code
+        self.values: Mapping[str, object] = {"reason": message} if values is None else values
 
 
 class StoreFull(StoreError):
     """No space is left, or the file may not grow. Nothing of the batch was stored; later batches may succeed."""
 
-    code = "STORE_FULL"
+    code = "STORAGE_FULL"
 
 
 class StaleWriter(StoreError):
     """Another writer has moved the channel on, or a number was used before."""
 
-    code = "STALE_WRITER"
-
 
 class StoreUnreadable(StoreError):
-    """The file is damaged, no database of ours, locked by another host, or of a newer schema. It was not changed."""
+    """The file is damaged, no database of ours, in use by another host, or of a newer schema. It was not changed."""
 
-    code = "STORE_UNREADABLE"
+    code = "DATABASE_UNREADABLE"
 
 
 Done = Callable[[StoreError | None], None]
@@ -148,7 +158,7 @@ class Log(Protocol):
     """The seam for another engine than SQLite (NATS JetStream later); nothing above it knows which it is."""
 
     async def open(self) -> LogImage:
-        """Read what a start needs. Raises StoreUnreadable; the file is then left untouched."""
+        """Read what a start needs. Raises StoreUnreadable (the file is then left untouched) and StoreError."""
         ...
 
     def submit(self, batch: Batch, done: Done) -> None:
@@ -160,7 +170,10 @@ class Log(Protocol):
         ...
 
     async def close(self, *, last_seq: int) -> None:
-        """Store what was submitted, mark a clean end (no gap: numbers above `last_seq` never left), and close."""
+        """Store what was submitted, mark a clean end (no gap: numbers above `last_seq` never left), and close.
+
+        Raises StoreError when the mark could not be written; the log is closed all the same, as after a crash.
+        """
         ...
 
 
