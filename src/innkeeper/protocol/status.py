@@ -1,8 +1,6 @@
 """The bits of `SessionStatus` (AHP §7): activity in bits 0–4, independent flags above; unknown high bits are kept."""
 
-from typing import Final
-
-from innkeeper.protocol.types import TypeAlias
+from typing import Final, TypeAlias
 
 SessionStatus: TypeAlias = int
 """A bit set: one activity, or-ed with any flags."""

@@ -7,31 +7,27 @@ How a declaration is read by `protocol.check` and by people:
 * A union of TypedDicts that share a `Literal` member is told apart by it; an unknown tag passes unless the union is
   `Annotated[..., Closed]`.
 * A union that so far has one variant is `Annotated[Variant, Open("kind")]`, so that other tags pass.
-* `int` means an integer on the wire (`12`, never `12.0`: typed peers decode 64-bit integers, AHP §15); `float` takes both.
+* `int` means an integer on the wire (`12`, never `12.0`: typed peers decode 64-bit integers, AHP §15); `float` takes
+  both.
 * `Sequence[X]` is a JSON array, `Mapping[str, X]` a JSON object with free keys.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal, TypeAlias
+from collections.abc import Mapping
+from typing import TypeAlias
 
-from typing_extensions import NotRequired, ReadOnly, Required, TypedDict
+from typing_extensions import NotRequired, ReadOnly, Required, TypedDict  # noqa: UP035  (one source for all four)
 
 __all__ = [
     "URI",
-    "Annotated",
     "Closed",
     "JsonObject",
     "JsonPrimitive",
-    "Literal",
-    "Mapping",
     "Meta",
     "NotRequired",
     "Open",
     "Presence",
     "ReadOnly",
     "Required",
-    "Sequence",
-    "TypeAlias",
     "TypedDict",
 ]
 

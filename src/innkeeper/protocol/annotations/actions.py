@@ -1,8 +1,10 @@
 """Actions of an annotations channel; clients may dispatch all of them (AHP §7)."""
 
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.annotations.state import Annotation, AnnotationEntry, AnnotationOrigin
 from innkeeper.protocol.common.state import TextRange
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, TypeAlias, TypedDict
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 
 class AnnotationsSetAction(TypedDict):

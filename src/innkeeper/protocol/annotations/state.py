@@ -1,7 +1,9 @@
 """State of a session's annotations (AHP Appendix A, `channels-annotations/state`)."""
 
+from collections.abc import Sequence
+
 from innkeeper.protocol.common.state import StringOrMarkdown, TextRange
-from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, Sequence, TypedDict
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 
 class AnnotationsSummary(TypedDict):

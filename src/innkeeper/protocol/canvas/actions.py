@@ -1,7 +1,9 @@
 """The action of a canvas (AHP §7)."""
 
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.canvas.state import CanvasState
-from innkeeper.protocol.types import Literal, ReadOnly, TypeAlias, TypedDict
+from innkeeper.protocol.types import ReadOnly, TypedDict
 
 
 class CanvasStateChangedAction(TypedDict):

@@ -1,5 +1,8 @@
 """Actions of a changeset channel (AHP §7)."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.changeset.state import (
     ChangesetFile,
     ChangesetOperation,
@@ -7,7 +10,7 @@ from innkeeper.protocol.changeset.state import (
     ChangesetStatus,
 )
 from innkeeper.protocol.common.state import ErrorInfo
-from innkeeper.protocol.types import Literal, NotRequired, ReadOnly, Sequence, TypeAlias, TypedDict
+from innkeeper.protocol.types import NotRequired, ReadOnly, TypedDict
 
 
 class ChangesetStatusChangedAction(TypedDict):

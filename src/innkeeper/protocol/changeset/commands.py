@@ -1,8 +1,10 @@
 """The command of a changeset channel (AHP §4)."""
 
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.params import BaseParams
 from innkeeper.protocol.common.state import ContentRef, StringOrMarkdown, TextRange
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, TypeAlias, TypedDict
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 ChangesetOperationTargetKind: TypeAlias = Literal["resource", "range"] | str
 ChangesetSide: TypeAlias = Literal["before", "after"] | str

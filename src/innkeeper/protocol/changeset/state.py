@@ -1,16 +1,10 @@
 """State of a changeset channel (AHP Appendix A, `channels-changeset/state`)."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.state import ErrorInfo, FileEdit, StringOrMarkdown
-from innkeeper.protocol.types import (
-    Literal,
-    Meta,
-    NotRequired,
-    Presence,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import Meta, NotRequired, Presence, ReadOnly, TypedDict
 
 ChangesetStatus: TypeAlias = Literal["computing", "recomputing", "ready", "error"] | str
 ChangesetOperationStatus: TypeAlias = Literal["idle", "running", "error", "disabled"] | str

@@ -1,5 +1,8 @@
 """Actions of a chat channel (AHP §7). Durations are milliseconds, times ISO 8601."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.canvas.state import CanvasReference
 from innkeeper.protocol.changeset.state import Changeset
 from innkeeper.protocol.chat.state import (
@@ -23,17 +26,7 @@ from innkeeper.protocol.chat.state import (
 )
 from innkeeper.protocol.common.state import FileEditCollection, StringOrMarkdown, UsageInfo
 from innkeeper.protocol.session.mcp import McpAuthRequirement
-from innkeeper.protocol.types import (
-    URI,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 
 class ChatTurnStartedAction(TypedDict):

@@ -1,8 +1,11 @@
 """Commands on chats (AHP §4, §9.3, §9.4)."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.chat.state import Message, SideChatSelection
 from innkeeper.protocol.common.params import BaseParams
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, Sequence, TypeAlias, TypedDict
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 ChatSourceKind: TypeAlias = Literal["fork", "sideChat"] | str
 ChatMoveDestinationKind: TypeAlias = Literal["session", "newSession"] | str

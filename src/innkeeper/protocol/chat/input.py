@@ -3,18 +3,10 @@
 Numbers of a number question are the only ones of a chat that may have a fraction.
 """
 
-from innkeeper.protocol.types import (
-    URI,
-    Annotated,
-    Closed,
-    Literal,
-    Mapping,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from innkeeper.protocol.types import URI, Closed, NotRequired, ReadOnly, TypedDict
 
 ChatInputResponseKind: TypeAlias = Literal["accept", "decline", "cancel"]
 ChatInputQuestionKind: TypeAlias = (

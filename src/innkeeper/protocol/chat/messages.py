@@ -1,18 +1,12 @@
 """Messages and their attachments (AHP §9.7). Part of `chat.state`."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.state import ContentRef, TextRange, TextSelection
 from innkeeper.protocol.root.state import ModelSelection
 from innkeeper.protocol.session.values import AgentSelection
-from innkeeper.protocol.types import (
-    URI,
-    Literal,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 MessageAttachmentKind: TypeAlias = Literal["simple", "embeddedResource", "resource", "annotations", "chat"] | str
 MessageKind: TypeAlias = Literal["user", "agent", "tool", "automation", "systemNotification"] | str

@@ -1,5 +1,8 @@
 """State of a chat channel; every name of AHP Appendix A, `channels-chat/state`, can be imported from here."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.canvas.state import CanvasReference
 from innkeeper.protocol.changeset.state import Changeset
 from innkeeper.protocol.chat.input import (
@@ -99,16 +102,7 @@ from innkeeper.protocol.chat.turns import (
 )
 from innkeeper.protocol.session.values import ChangesSummary
 from innkeeper.protocol.status import SessionStatus
-from innkeeper.protocol.types import (
-    URI,
-    Literal,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 __all__ = [
     "ActiveTurn",

@@ -1,19 +1,12 @@
 """Tool calls, one type a state, and their results (AHP §9.2). Part of `chat.state`."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.chat.messages import Message
 from innkeeper.protocol.common.state import ContentRef, FileEdit, FileEditCollection, StringOrMarkdown
 from innkeeper.protocol.session.mcp import McpAuthRequirement
-from innkeeper.protocol.types import (
-    URI,
-    JsonObject,
-    Literal,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, JsonObject, Meta, NotRequired, ReadOnly, TypedDict
 
 ToolCallStatus: TypeAlias = (
     Literal[

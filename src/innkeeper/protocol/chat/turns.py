@@ -1,10 +1,13 @@
 """Turns and the parts of an answer (AHP §9.2, §9.7). Part of `chat.state`."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.chat.input import ChatInputRequest, ChatInputResponseKind
 from innkeeper.protocol.chat.messages import Message
 from innkeeper.protocol.chat.tools import ToolCallState
 from innkeeper.protocol.common.state import ContentRef, ErrorInfo, StringOrMarkdown, UsageInfo
-from innkeeper.protocol.types import Literal, Meta, NotRequired, ReadOnly, Sequence, TypeAlias, TypedDict
+from innkeeper.protocol.types import Meta, NotRequired, ReadOnly, TypedDict
 
 TurnState: TypeAlias = Literal["complete", "cancelled", "error"]
 ResponsePartKind: TypeAlias = (

@@ -1,6 +1,9 @@
 """The members that every request's params share (AHP §1). Part of `common.commands`, apart to avoid cycles."""
 
-from innkeeper.protocol.types import URI, Literal, Meta, NotRequired, ReadOnly, Sequence, TypedDict
+from collections.abc import Sequence
+from typing import Literal
+
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 
 class BaseParams(TypedDict):

@@ -3,18 +3,10 @@
 `Snapshot` needs the states of all channels and is therefore in `common.snapshot`.
 """
 
-from innkeeper.protocol.types import (
-    URI,
-    JsonPrimitive,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
+from innkeeper.protocol.types import URI, JsonPrimitive, Meta, NotRequired, ReadOnly, TypedDict
 
 
 class MarkdownText(TypedDict):

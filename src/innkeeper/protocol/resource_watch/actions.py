@@ -1,7 +1,9 @@
 """The action of a resource watch (AHP §7)."""
 
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.resource_watch.state import ResourceChanges
-from innkeeper.protocol.types import Literal, ReadOnly, TypeAlias, TypedDict
+from innkeeper.protocol.types import ReadOnly, TypedDict
 
 
 class ResourceWatchChangedAction(TypedDict):

@@ -1,7 +1,10 @@
 """State of a resource watch; it never changes (AHP Appendix A, `channels-resource-watch/state`)."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.params import GlobList
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, Sequence, TypeAlias, TypedDict
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 ResourceChangeType: TypeAlias = Literal["added", "updated", "deleted"] | str
 

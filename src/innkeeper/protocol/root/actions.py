@@ -1,16 +1,11 @@
 """Actions of the root channel (AHP §7)."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.terminal.state import TerminalInfo
-from innkeeper.protocol.types import (
-    Literal,
-    Mapping,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import NotRequired, ReadOnly, TypedDict
 
 
 class RootAgentsChangedAction(TypedDict):

@@ -1,19 +1,12 @@
 """State of the root channel (AHP Appendix A, `channels-root/state`)."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.state import ConfigSchema, ProtectedResourceMetadata
 from innkeeper.protocol.session.customizations import Customization
 from innkeeper.protocol.terminal.state import TerminalInfo
-from innkeeper.protocol.types import (
-    JsonPrimitive,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import JsonPrimitive, Meta, NotRequired, ReadOnly, TypedDict
 
 PolicyState: TypeAlias = Literal["enabled", "disabled", "unconfigured"] | str
 

@@ -1,5 +1,8 @@
 """Actions of a session channel (AHP §7)."""
 
+from collections.abc import Mapping, Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.changeset.state import Changeset
 from innkeeper.protocol.chat.state import ChatSummary, PartialChatSummary
 from innkeeper.protocol.common.state import ErrorInfo
@@ -12,17 +15,7 @@ from innkeeper.protocol.session.state import (
     SessionInputRequest,
     ToolDefinition,
 )
-from innkeeper.protocol.types import (
-    URI,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Meta, NotRequired, ReadOnly, TypedDict
 
 
 class SessionReadyAction(TypedDict):

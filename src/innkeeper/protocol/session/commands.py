@@ -1,18 +1,12 @@
 """Commands on sessions and what clients ask while writing in them (AHP §4)."""
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.chat.state import MessageAttachment
 from innkeeper.protocol.common.params import BaseParams
 from innkeeper.protocol.session.state import SessionActiveClient
-from innkeeper.protocol.types import (
-    URI,
-    JsonObject,
-    Literal,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, JsonObject, NotRequired, ReadOnly, TypedDict
 
 CompletionItemKind: TypeAlias = Literal["userMessage"] | str
 

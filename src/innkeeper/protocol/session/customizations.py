@@ -1,23 +1,15 @@
 """Customizations and the decisions about them (AHP §10.1). Part of `session.state`.
 
-`plugin` and `mcpServer` carry scoped decisions (`enablement`), a directory a required `enabled`, leaves an optional one.
+`plugin` and `mcpServer` carry scoped decisions (`enablement`), a directory a required `enabled`, leaves an optional
+one.
 """
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeAlias
 
 from innkeeper.protocol.common.state import Icon, TextRange
 from innkeeper.protocol.session.mcp import McpServerCustomizationApps, McpServerState
-from innkeeper.protocol.types import (
-    URI,
-    Annotated,
-    Closed,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Closed, Meta, NotRequired, ReadOnly, TypedDict
 
 CustomizationType: TypeAlias = (
     Literal["plugin", "directory", "agent", "skill", "prompt", "rule", "hook", "mcpServer"] | str

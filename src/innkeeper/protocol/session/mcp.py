@@ -3,16 +3,11 @@
 Part of `session.state`, apart so that chats can use `McpAuthRequirement` without a cycle of imports.
 """
 
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.common.state import ErrorInfo, ProtectedResourceMetadata
-from innkeeper.protocol.types import (
-    Literal,
-    NotRequired,
-    Presence,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import NotRequired, Presence, ReadOnly, TypedDict
 
 McpServerStatus: TypeAlias = Literal["starting", "ready", "authRequired", "error", "stopped"] | str
 McpAuthRequiredReason: TypeAlias = Literal["required", "expired", "insufficientScope"] | str

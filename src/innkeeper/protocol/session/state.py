@@ -1,5 +1,8 @@
 """State of a session channel; every name of AHP Appendix A, `channels-session/state`, can be imported from here."""
 
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeAlias
+
 from innkeeper.protocol.annotations.state import AnnotationsSummary
 from innkeeper.protocol.changeset.state import Changeset
 from innkeeper.protocol.chat.state import (
@@ -71,19 +74,7 @@ from innkeeper.protocol.session.values import (
     ToolObjectSchema,
 )
 from innkeeper.protocol.status import SessionStatus
-from innkeeper.protocol.types import (
-    URI,
-    Annotated,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    Open,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from innkeeper.protocol.types import URI, Meta, NotRequired, Open, ReadOnly, TypedDict
 
 __all__ = [
     "AgentCustomization",

@@ -1,18 +1,9 @@
 """Small values that chats and automations share with sessions. Part of `session.state`."""
 
-from innkeeper.protocol.types import (
-    URI,
-    Annotated,
-    Literal,
-    Mapping,
-    Meta,
-    NotRequired,
-    Open,
-    ReadOnly,
-    Sequence,
-    TypeAlias,
-    TypedDict,
-)
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Literal, TypeAlias
+
+from innkeeper.protocol.types import URI, Meta, NotRequired, Open, ReadOnly, TypedDict
 
 
 class ProjectInfo(TypedDict):

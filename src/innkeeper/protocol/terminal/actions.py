@@ -1,7 +1,9 @@
 """Actions of a terminal channel (AHP §7). `terminal/input` reduces to nothing: terminal text is not predicted."""
 
+from typing import Literal, TypeAlias
+
 from innkeeper.protocol.terminal.state import TerminalClaim
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, TypeAlias, TypedDict
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 
 class TerminalDataAction(TypedDict):

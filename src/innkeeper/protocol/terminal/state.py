@@ -1,6 +1,9 @@
 """State of a terminal channel (AHP Appendix A, `channels-terminal/state`)."""
 
-from innkeeper.protocol.types import URI, Literal, NotRequired, ReadOnly, Sequence, TypeAlias, TypedDict
+from collections.abc import Sequence
+from typing import Literal, TypeAlias
+
+from innkeeper.protocol.types import URI, NotRequired, ReadOnly, TypedDict
 
 TerminalLifecycleStatus: TypeAlias = Literal["running", "exited"] | str
 TerminalClaimKind: TypeAlias = Literal["client", "session"] | str
