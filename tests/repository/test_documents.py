@@ -1,0 +1,106 @@
+"""The documents: links lead somewhere, the two READMEs are one, and what the code offers is documented."""
+
+import importlib
+import re
+import tomllib
+from itertools import zip_longest
+from pathlib import Path
+
+import pytest
+
+from innkeeper.errors import ERRORS
+
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+FENCE = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
+
+
+def documents(root: Path) -> list[Path]:
+    return [*root.glob("*.md"), *(root / "docs").rglob("*.md")]
+
+
+def without_code(text: str) -> str:
+    return FENCE.sub("", text)
+
+
+def headings(text: str) -> list[str]:
+    return re.findall(r"^(#+) ", without_code(text), re.MULTILINE)
+
+
+def code_lines(text: str) -> list[str]:
+    """What a reader would type: the fenced blocks without their comments."""
+    lines = "\n".join(FENCE.findall(text)).splitlines()
+    return [re.sub(r"\s*#.*", "", line) for line in lines if not line.lstrip().startswith("#")]
+
+
+def test_links_between_documents_lead_to_files(root: Path) -> None:
+    dead = [
+        f"{document.relative_to(root)}: {target}"
+        for document in documents(root)
+        for target in LINK.findall(without_code(document.read_text(encoding="utf-8")))
+        if not re.match(r"[a-z]+:|#", target) and not (document.parent / target.split("#")[0]).exists()
+    ]
+    assert dead == []
+    assert len(documents(root)) > 15
+
+
+def test_both_readmes_have_the_same_headings_and_commands(root: Path) -> None:
+    english = (root / "README.md").read_text(encoding="utf-8")
+    chinese = (root / "README.zh.md").read_text(encoding="utf-8")
+    assert headings(english) == headings(chinese)
+    for ours, theirs in zip_longest(code_lines(english), code_lines(chinese)):
+        assert ours == theirs
+    own = [line for line in without_code(chinese).splitlines() if line.startswith("#")]
+    assert all(re.search(r"[\u4e00-\u9fff]", line) or line == "# Innkeeper" for line in own)
+
+
+def test_readme_opens_with_install_run_and_test(root: Path) -> None:
+    lines = code_lines((root / "README.md").read_text(encoding="utf-8"))
+    typed = [line for line in lines if line and not line.startswith("```")]
+    assert typed[:3] == ["python3 -m pip install uv", "uv run innkeeper tour", "uv run just ci"]
+
+
+def test_every_page_is_in_the_navigation(root: Path) -> None:
+    def pages(entry: object) -> list[str]:
+        if isinstance(entry, str):
+            return [entry]
+        values = entry.values() if isinstance(entry, dict) else entry if isinstance(entry, list) else []
+        return [page for value in values for page in pages(value)]
+
+    listed = pages(tomllib.loads((root / "zensical.toml").read_text(encoding="utf-8"))["project"]["nav"])
+    found = {str(path.relative_to(root / "docs")) for path in (root / "docs").rglob("*.md")}
+    assert sorted(listed) == sorted(found)
+
+
+def test_every_error_code_is_documented(root: Path) -> None:
+    page = (root / "docs/reference/errors.md").read_text(encoding="utf-8")
+    assert [code for code in ERRORS if f"| `{code}` |" not in page] == []
+
+
+def test_generated_pages_are_what_the_code_says(root: Path) -> None:
+    made = importlib.import_module("pages").pages()
+    stale = [name for name, text in made.items() if (root / "docs" / name).read_text(encoding="utf-8") != text]
+    assert stale == [], "run just drift --write"
+
+
+def test_every_command_is_documented_and_has_help(root: Path) -> None:
+    pages = importlib.import_module("pages")
+    command = pages.root_command()
+    if command is None:
+        pytest.fail("the command line is missing")
+    page = (root / "docs/reference/cli.md").read_text(encoding="utf-8")
+    for path, each in pages.commands(command, ("innkeeper",)):
+        assert " ".join(path) in page
+        assert each.get_short_help_str(), path
+
+
+def test_decision_records_are_numbered_and_complete(root: Path) -> None:
+    records = sorted(path for path in (root / "docs/decisions").glob("*.md") if path.name != "index.md")
+    assert [int(path.name[:4]) for path in records] == list(range(1, len(records) + 1))
+    for path in records:
+        text = path.read_text(encoding="utf-8")
+        assert re.findall(r"^## (.*)$", text, re.MULTILINE) == ["Context", "Decision", "Consequences", "Figures"], path
+
+
+def test_change_fragments_name_a_known_kind(root: Path) -> None:
+    fragments = [path.name for path in (root / "changes").glob("*.md") if path.name not in ("README.md", "template.md")]
+    assert all(re.fullmatch(r"(\+?[\w-]+)\.(added|changed|fixed|removed|security)\.md", name) for name in fragments)
