@@ -26,9 +26,9 @@ _BRACKETS = b"{}[]"
 _NOT_BRACKETS = bytes(set(range(256)) - set(_BRACKETS))
 _STEPS = bytes.maketrans(_BRACKETS, b"\x01\xff\x01\xff")
 _OFFSET = re.compile(r"\(byte (\d+)\)")
-_ESCAPE = re.compile(
-    rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|(u[dD][89a-fA-F][0-9a-fA-F]{2})|.)", re.DOTALL
-)
+_HIGH = rb"\\u[dD][89abAB][0-9a-fA-F]{2}"
+_LOW = rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_LONE = re.compile(_HIGH + rb"(?!" + _LOW + rb")|(?<!" + _HIGH + rb")" + _LOW)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _REPLACEMENT = "\ufffd"
 
@@ -87,17 +87,21 @@ def _depth(raw: bytes) -> int:
 
 
 def _decode_repaired(raw: bytes, error: msgspec.MsgspecError) -> object:
-    repaired = _ESCAPE.sub(_repair_escape, raw) if b"\\u" in raw else raw
+    repaired = _replace_lone_surrogates(raw)
     if repaired == raw:
         raise _syntax_error(error) from None
     try:
         return _decode(repaired)
-    except msgspec.MsgspecError:
-        raise _syntax_error(error) from None
+    except msgspec.MsgspecError as second:
+        raise _syntax_error(second) from None
 
 
-def _repair_escape(match: re.Match[bytes]) -> bytes:
-    return b"\\ufffd" if match[1] else match[0]
+def _replace_lone_surrogates(raw: bytes) -> bytes:
+    """Escaped backslashes step aside meanwhile, as two bytes that no JSON text has, so that what is left escapes."""
+    if b"\\u" not in raw or b"\0" in raw:
+        return raw
+    escapes = raw.replace(b"\\\\", b"\0\0")
+    return _LONE.sub(rb"\\ufffd", escapes).replace(b"\0\0", b"\\\\")
 
 
 def _syntax_error(error: msgspec.MsgspecError) -> JsonError:

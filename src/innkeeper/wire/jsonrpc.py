@@ -6,8 +6,7 @@ answered, so that two peers cannot keep correcting each other.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from innkeeper.wire.json import JsonError, decode, encode
 from innkeeper.wire.limits import DEFAULT_LIMITS, Limits
@@ -22,8 +21,7 @@ _NO_PARAMS: dict[str, object] = {}
 _MISSING = object()
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(NamedTuple):
     """Wants an answer with the same `id`, which may be any JSON value."""
 
     id: object
@@ -31,16 +29,14 @@ class Request:
     params: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class Notification:
+class Notification(NamedTuple):
     """Wants no answer."""
 
     method: str
     params: Mapping[str, object]
 
 
-@dataclass(frozen=True, slots=True)
-class ErrorObject:
+class ErrorObject(NamedTuple):
     """Why a request failed."""
 
     code: int
@@ -48,8 +44,7 @@ class ErrorObject:
     data: object = None
 
 
-@dataclass(frozen=True, slots=True)
-class Response:
+class Response(NamedTuple):
     """The answer to a request: `error`, or else `result`."""
 
     id: object
@@ -57,8 +52,7 @@ class Response:
     error: ErrorObject | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class InvalidMessage:
+class InvalidMessage(NamedTuple):
     """Not a message. `answer` says whether to send `encode_error(id, code, message)`."""
 
     code: int
