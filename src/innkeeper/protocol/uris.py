@@ -1,0 +1,64 @@
+"""URIs of channels (AHP §3). They are opaque: nothing here, or anywhere, reads a kind or an owner out of one."""
+
+import re
+from typing import Final
+
+from innkeeper.protocol.types import URI
+
+ROOT: Final = "ahp-root://"
+AUTOMATIONS: Final = "ahp-automations://"
+
+_ABSOLUTE = re.compile(r"[A-Za-z][A-Za-z0-9+.\-]*:[^\x00-\x20\x7f]*")
+
+
+def is_uri(text: object) -> bool:
+    """Whether a value is an absolute URI: a scheme, a colon, and no blanks or control characters after it.
+
+    Lenient on purpose: real peers use schemes and forms of their own, `agenthost:/terminal/1` for one (AHP §15).
+    """
+    return type(text) is str and _ABSOLUTE.fullmatch(text) is not None
+
+
+def session_uri(id: str) -> URI:
+    """The URI of a session that we create."""
+    return f"ahp-session:/{id}"
+
+
+def chat_uri(id: str) -> URI:
+    """The URI of a chat that we create."""
+    return f"ahp-chat:/{id}"
+
+
+def terminal_uri(id: str) -> URI:
+    """The URI of a terminal that we create."""
+    return f"ahp-terminal:/{id}"
+
+
+def changeset_uri(id: str) -> URI:
+    """The URI of a changeset that we publish."""
+    return f"ahp-changeset:/{id}"
+
+
+def resource_watch_uri(id: str) -> URI:
+    """The URI of a watch that we keep."""
+    return f"ahp-resource-watch:/{id}"
+
+
+def automation_uri(id: str) -> URI:
+    """The URI of an automation."""
+    return f"ahp-automation:/{id}"
+
+
+def automation_run_uri(id: str) -> URI:
+    """The URI of a run."""
+    return f"ahp-automation-run:/{id}"
+
+
+def canvas_uri(id: str) -> URI:
+    """The URI of a canvas."""
+    return f"ahp-canvas:/{id}"
+
+
+def annotations_uri(session: URI) -> URI:
+    """The URI of a session's annotations, the one that is derived from another."""
+    return f"{session}/annotations"
