@@ -63,7 +63,8 @@ class Uses(ast.NodeVisitor):
 
     def __init__(self) -> None:
         self.asked: dict[str, str] = {}
-        self.prefixes: dict[str, str] = {}
+        self.prefixes: set[str] = set()
+        self.asked_prefixes: dict[str, str] = {}
         self.codes: dict[str, str] = {}
         self.strings: set[str] = set()
         self.place = ""
@@ -76,7 +77,7 @@ class Uses(ast.NodeVisitor):
         first = node.values[0] if node.values else None
         if isinstance(first, ast.Constant) and isinstance(first.value, str) and "." in first.value:
             self.strings.add(first.value)
-            self.prefixes.setdefault(first.value, f"{self.place}:{node.lineno}")
+            self.prefixes.add(first.value)
         self.generic_visit(node)
 
     def visit_Call(self, node: ast.Call) -> None:
@@ -88,6 +89,8 @@ class Uses(ast.NodeVisitor):
                 self.asked.setdefault(first.value, where)
             elif name == "HostError":
                 self.codes.setdefault(first.value, where)
+        elif name == "text" and isinstance(first, ast.JoinedStr) and isinstance(first.values[0], ast.Constant):
+            self.asked_prefixes.setdefault(str(first.values[0].value), f"{self.place}:{node.lineno}")
         self.generic_visit(node)
 
 
@@ -130,7 +133,10 @@ def problems_of_use(uses: Uses, known: set[str]) -> Iterator[str]:
     needed = {msgid for error in ERRORS.values() for msgid in (error.meaning, error.remedy)}
     for msgid in sorted(needed - known):
         yield f"{msgid}: an error code needs it, not in the catalogue"
-    prefixes = tuple(prefix for prefix in uses.prefixes if any(msgid.startswith(prefix) for msgid in known))
+    for prefix, place in uses.asked_prefixes.items():
+        if not any(msgid.startswith(prefix) for msgid in known):
+            yield f"{prefix}…: asked for at {place}, no such id in the catalogue"
+    prefixes = tuple(uses.prefixes - {"error."})
     for msgid in sorted(known - needed - uses.asked.keys() - uses.strings):
         if not msgid.startswith(prefixes):
             yield f"{msgid}: nothing uses it"

@@ -1,5 +1,6 @@
 """The documents: links lead somewhere, the two READMEs are one, and what the code offers is documented."""
 
+import ast
 import importlib
 import re
 import tomllib
@@ -104,3 +105,17 @@ def test_decision_records_are_numbered_and_complete(root: Path) -> None:
 def test_change_fragments_name_a_known_kind(root: Path) -> None:
     fragments = [path.name for path in (root / "changes").glob("*.md") if path.name not in ("README.md", "template.md")]
     assert all(re.fullmatch(r"(\+?[\w-]+)\.(added|changed|fixed|removed|security)\.md", name) for name in fragments)
+
+
+def test_python_in_the_documents_compiles_and_names_what_exists(root: Path) -> None:
+    seen = 0
+    for document in documents(root):
+        for block in re.findall(
+            r"^```python\n(.*?)^```", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+        ):
+            for node in ast.walk(ast.parse(block)):
+                if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("innkeeper"):
+                    module = importlib.import_module(node.module or "")
+                    assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == [], document
+                    seen += 1
+    assert seen >= 2
