@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from innkeeper.ports.log import LogOp
+from innkeeper.protocol.channels import ChannelKind
 
 JsonObject = Mapping[str, Any]
 
@@ -158,7 +159,9 @@ class Answered:
 
 @dataclass(frozen=True, slots=True)
 class FlushLater:
-    """Volatile envelopes wait to be logged: call `Hub.flush` soon (50 ms)."""
+    """Something waits to be logged: call `Hub.flush` after `delay_ms`."""
+
+    delay_ms: int
 
 
 Effect = (
@@ -185,7 +188,7 @@ class Create:
     """A new channel with its first state."""
 
     channel: str
-    kind: str
+    kind: ChannelKind
     owner: str | None
     state: JsonObject
 

@@ -1,0 +1,66 @@
+"""Clients and their connections as the engine knows them (AHP §2, §9.5, §13.13).
+
+Rules
+* A client is its `clientId`; it may have several connections. What it negotiated is remembered after it is gone, so
+  that `reconnect` works on a new socket and after a restart of the host.
+* A dispatch is applied once per `(clientId, clientSeq)`. A fresh `initialize` without another live connection starts
+  a new count: that client has forgotten its old numbers.
+"""
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from innkeeper.engine.effects import JsonObject
+from innkeeper.wire.json import JsonError, decode
+from innkeeper.wire.jsonrpc import Correlator
+
+REMEMBERED_DISPATCHES = 4096
+
+
+@dataclass(slots=True)
+class Client:
+    client_id: str
+    version: str
+    capabilities: JsonObject
+    connections: set[int] = field(default_factory=set)
+    left_behind: set[str] = field(default_factory=set)
+    """Channels that its last connection was subscribed to, until it resumes or its grace period ends."""
+    applied: OrderedDict[int, int] = field(default_factory=OrderedDict)
+    """clientSeq -> serverSeq of the dispatches seen, oldest first, bounded."""
+    recalled: bool = True
+    """False until its numbers in an earlier run's window have been read."""
+
+    def remember(self, client_seq: int, seq: int) -> None:
+        self.applied[client_seq] = seq
+        if len(self.applied) > REMEMBERED_DISPATCHES:
+            self.applied.popitem(last=False)
+
+
+@dataclass(slots=True)
+class Connection:
+    id: int
+    state: Literal["new", "ready", "closed"] = "new"
+    client: Client | None = None
+    capabilities: JsonObject = field(default_factory=dict)
+    subscribed: set[str] = field(default_factory=set)
+    unknown_types: frozenset[str] = frozenset()
+    """Action types that its protocol version does not know."""
+    requests: Correlator[int] = field(default_factory=Correlator)
+
+
+def recall_dispatches(client: Client, bodies: Any) -> None:
+    """Fill `applied` from the stored envelopes of an earlier run, so that re-sent dispatches stay idempotent."""
+    client.recalled = True
+    needle = b'"clientId":"' + client.client_id.encode() + b'"'
+    for body in bodies:
+        if needle not in body:
+            continue
+        try:
+            envelope = decode(body)
+        except JsonError:
+            continue
+        if isinstance(envelope, Mapping) and isinstance(origin := envelope.get("origin"), Mapping):
+            if origin.get("clientId") == client.client_id:
+                client.remember(int(origin["clientSeq"]), int(envelope["serverSeq"]))

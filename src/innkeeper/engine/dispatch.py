@@ -1,0 +1,101 @@
+"""A client's `dispatchAction`, from the door to the queue (AHP §6, §9.9).
+
+Rules
+* An unknown channel is ignored silently; everything else is answered by an echo, of the action or of its rejection.
+* The dispatcher is the only one that sees a rejection: official client libraries apply what they are sent.
+* Applied once per `(clientId, clientSeq)`; a repeated one is not applied again.
+"""
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeGuard
+
+from innkeeper.engine.admission import Context, refuse
+from innkeeper.engine.channels import Channel
+from innkeeper.engine.clients import Client, Connection
+from innkeeper.engine.effects import Admission, Effect, JsonObject, Origin, Refuse
+from innkeeper.engine.ledger import ClientAction, Ledger
+from innkeeper.engine.tolerance import complete_action
+from innkeeper.engine.turns import load_turns_back_to
+from innkeeper.protocol.actions import ACTIONS
+from innkeeper.protocol.check import CheckError, check_action
+from innkeeper.protocol.uris import ROOT
+
+Admit = Callable[[str, str, JsonObject, str, str], Admission]
+_SHOWN = re.compile(r"[^A-Za-z0-9/_.-]")
+
+
+class Dispatching:
+    def __init__(self, ledger: Ledger, admit: Admit) -> None:
+        self._ledger = ledger
+        self._admit = admit
+
+    def dispatch(self, peer: Connection, client: Client, params: JsonObject, now: str) -> list[Effect]:
+        uri, action, client_seq = params.get("channel"), params.get("action"), params.get("clientSeq")
+        if not isinstance(uri, str) or not isinstance(action, dict) or not is_count(client_seq):
+            return []
+        channel = self._ledger.channels.get(uri)
+        if channel is None or channel.dropped or not channel.visible:
+            return []
+        origin = Origin(client.client_id, client_seq)
+        if origin.client_seq in client.applied:
+            return self._reject(peer, channel, action, origin, "this action was applied before")
+        why = self._refuse_shape(peer, channel, action)
+        if why is None:
+            action = complete_action(action, now)
+            why = refuse(channel.kind, channel.state, action, self._context(channel, client))
+        if why is not None:
+            return self._reject(peer, channel, action, origin, why)
+        admission = self._admit(uri, channel.kind, action, client.client_id, now)
+        if isinstance(admission, Refuse):
+            return self._reject(peer, channel, action, origin, admission.reason)
+        effects: list[Effect] = []
+        if admission.action["type"] == "chat/truncated" and (turn_id := admission.action.get("turnId")):
+            effects.extend(load_turns_back_to(self._ledger, channel, turn_id))
+        accepted = ClientAction(peer.id, uri, admission.action, origin, admission.also)
+        effects.extend(self._ledger.accept(accepted))
+        client.remember(origin.client_seq, self._ledger.last_seq)
+        return effects
+
+    def _refuse_shape(self, peer: Connection, channel: Channel, action: JsonObject) -> str | None:
+        name = action.get("type")
+        spec = ACTIONS.get(name) if isinstance(name, str) else None
+        if spec is None:
+            return f"unknown action {_shown(name)}"
+        if spec.channel != channel.kind:
+            return f"{name} does not belong on a {channel.kind} channel"
+        if not spec.client_dispatchable:
+            return f"{name} is dispatched by the host only"
+        if name in peer.unknown_types:
+            return f"{name} was not negotiated"
+        try:
+            check_action(action)
+        except CheckError as error:
+            return str(error)
+        return None
+
+    def _context(self, channel: Channel, client: Client) -> Context:
+        session = channel if channel.kind == "session" else self._ledger.channels.get(channel.owner or "")
+        if session is None:
+            return Context(client.client_id)
+        root = self._ledger.channels.get(ROOT)
+        agents: list[Any] = (root.state.get("agents") if root is not None else None) or []
+        provider = session.state.get("provider")
+        agent: JsonObject = next((a for a in agents if a.get("provider") == provider), {})
+        return Context(client.client_id, session.state, agent)
+
+    def _reject(
+        self, peer: Connection, channel: Channel, action: JsonObject, origin: Origin, why: str
+    ) -> list[Effect]:
+        return self._ledger.enqueue(
+            self._ledger.reject(peer.id, channel.uri, channel.kind, action, origin, why)
+        )
+
+
+def is_count(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _shown(name: object) -> str:
+    """A type name as it may stand in a message: short, and nothing but its usual characters."""
+    return _SHOWN.sub("?", str(name))[:80]
