@@ -33,7 +33,7 @@ ChannelKind = Literal[
     "annotations",
     "resourceWatch",
     "canvas",
-    "automation",
+    "automations",
     "automationRun",
 ]
 
@@ -47,7 +47,7 @@ _REDUCERS: Mapping[ChannelKind, Callable[[Any, Any], Any]] = MappingProxyType(
         "annotations": reduce_annotations,
         "resourceWatch": reduce_resource_watch,
         "canvas": reduce_canvas,
-        "automation": reduce_automation,
+        "automations": reduce_automation,
         "automationRun": reduce_automation_run,
     }
 )
