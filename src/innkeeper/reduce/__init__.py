@@ -12,8 +12,9 @@ Guarantees, for every action that passed the boundary check and whatever the sta
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any
 
+from innkeeper.protocol.channels import ChannelKind
 from innkeeper.reduce.annotations import reduce_annotations
 from innkeeper.reduce.automation import reduce_automation, reduce_automation_run
 from innkeeper.reduce.canvas import reduce_canvas
@@ -23,19 +24,6 @@ from innkeeper.reduce.resource_watch import reduce_resource_watch
 from innkeeper.reduce.root import reduce_root
 from innkeeper.reduce.session import reduce_session
 from innkeeper.reduce.terminal import reduce_terminal
-
-ChannelKind = Literal[
-    "root",
-    "session",
-    "chat",
-    "terminal",
-    "changeset",
-    "annotations",
-    "resourceWatch",
-    "canvas",
-    "automations",
-    "automationRun",
-]
 
 _REDUCERS: Mapping[ChannelKind, Callable[[Any, Any], Any]] = MappingProxyType(
     {
