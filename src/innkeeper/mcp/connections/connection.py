@@ -1,0 +1,344 @@
+"""One connection: an owner task that holds the SDK's client, and callers that wait on futures (architecture §5).
+
+Rules
+* Every scope of the SDK begins and ends in the owner task, so a dying server can cancel nobody but the owner.
+* A caller that is cancelled cancels its own request and nothing else. A request once sent is never sent again (M7.5).
+* The SDK is imported when the first connection starts, not before.
+* States carry a code and at most a number: no output of the server, no address, no value (M7.7).
+* A connection starts once; whoever wants another try makes another connection.
+"""
+
+import asyncio
+import contextlib
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AsyncExitStack
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, TypeVar, cast
+
+import anyio
+
+from innkeeper.mcp.connections import listing
+from innkeeper.mcp.connections.values import (
+    CallFailed,
+    Catalogue,
+    ConnectionLost,
+    ConnectionState,
+    JsonObject,
+    Limits,
+    RawResult,
+    Signals,
+    StartFailed,
+)
+from innkeeper.mcp.declarations.model import HttpLaunch, Launch, StdioLaunch
+from innkeeper.ports.processes import Command, Process, Processes
+
+if TYPE_CHECKING:
+    from mcp.client._transport import Transport
+    from mcp.client.client import Client
+
+logger = logging.getLogger(__name__)
+
+T = TypeVar("T")
+
+EXIT_GRACE = 0.5
+"""Seconds between the end of a child's output and its exit code."""
+
+
+@dataclass(eq=False, slots=True)
+class _Request:
+    run: Callable[["Client"], Awaitable[Any]]
+    answer: "asyncio.Future[Any]"
+    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+
+
+class Connection:
+    """A server being connected, connected, or gone. `changed` is called after each change of state or catalogue, on
+    the event loop; it must not raise."""
+
+    def __init__(
+        self,
+        name: str,
+        launch: Launch,
+        processes: Processes,
+        environment: Callable[[Mapping[str, str]], Mapping[str, str]],
+        changed: Callable[["Connection"], None],
+        limits: Limits = Limits(),  # noqa: B008 - a frozen value
+    ) -> None:
+        self.name = name
+        self.state = ConnectionState("stopped")
+        self.catalogue = Catalogue()
+        self.confirmed_dead = True
+        self._launch = launch
+        self._processes = processes
+        self._environment = environment
+        self._changed = changed
+        self._limits = limits
+        self._signals = Signals()
+        self._process: Process | None = None
+        self._owner: asyncio.Task[None] | None = None
+        self._settled = asyncio.Event()
+        self._wake = asyncio.Event()
+        self._stopping = False
+        self._requests: list[_Request] = []
+        self._stale: set[listing.Part] = set()
+
+    @property
+    def pid(self) -> int | None:
+        return None if self._process is None or self._process.exit_code is not None else self._process.pid
+
+    def start(self) -> None:
+        """Begin to connect; `settled` says when it has come to something. Only once."""
+        assert self._owner is None
+        self._set(ConnectionState("starting"))
+        self._owner = asyncio.create_task(self._own(), name=f"mcp {self.name}")
+
+    async def settled(self) -> ConnectionState:
+        """The state once it is no longer `starting`; bounded by the start limit and the end of the process."""
+        await self._settled.wait()
+        return self.state
+
+    async def close(self) -> None:
+        """End the connection and its process tree. Idempotent; a caller that is cancelled does not stop it."""
+        self._stopping = True
+        self._wake.set()
+        if self._owner is None:
+            return
+        done, _ = await asyncio.wait([self._owner], timeout=self._limits.stop)
+        if not done:
+            self._owner.cancel()
+            await asyncio.wait([self._owner])
+
+    async def call_tool(self, tool: str, arguments: JsonObject) -> RawResult:
+        """Raises ConnectionLost and CallFailed."""
+
+        async def call(client: "Client") -> RawResult:
+            result = cast(Any, await client.session.call_tool(tool, dict(arguments)))
+            dumped = listing.dump(result)
+            structured = dumped.get("structuredContent")
+            return RawResult(
+                content=cast(list[JsonObject], dumped.get("content", [])),
+                is_error=bool(result.is_error),
+                structured=cast(JsonObject, structured) if isinstance(structured, dict) else None,
+            )
+
+        return await self.request(call)
+
+    async def read_resource(self, uri: str) -> list[JsonObject]:
+        """The contents in MCP's shape. Raises ConnectionLost and CallFailed."""
+
+        async def read(client: "Client") -> list[JsonObject]:
+            return [listing.dump(content) for content in (await client.session.read_resource(uri)).contents]
+
+        return await self.request(read)
+
+    async def get_prompt(self, name: str, arguments: Mapping[str, str]) -> JsonObject:
+        async def get(client: "Client") -> JsonObject:
+            return listing.dump(await client.session.get_prompt(name, dict(arguments)))
+
+        return await self.request(get)
+
+    async def request(self, run: Callable[["Client"], Awaitable[T]]) -> T:
+        """Run one request in the owner's task group. Raises ConnectionLost when there is no connection (any more)."""
+        if self.state.kind != "ready" or self._stopping:
+            raise ConnectionLost(self.name)
+        request = _Request(run, asyncio.get_running_loop().create_future())
+        self._requests.append(request)
+        self._wake.set()
+        try:
+            return cast(T, await request.answer)
+        except asyncio.CancelledError:
+            request.scope.cancel()
+            raise
+
+    async def _own(self) -> None:
+        end = ConnectionState("stopped")
+        try:
+            async with AsyncExitStack() as stack:
+                client = await self._open(stack)
+                self._set(ConnectionState("ready"))
+                async with anyio.create_task_group() as group:
+                    group.start_soon(listing.follow, client, self._list_changed)
+                    group.start_soon(self._watch_process)
+                    await self._serve(client, group)
+                    group.cancel_scope.cancel()
+        except StartFailed as failed:
+            end = failed.state
+        except asyncio.CancelledError:
+            self._stopping = True
+        except BaseExceptionGroup as group_error:
+            end = self._lost()
+            logger.info("mcp server %s: connection ended by %s", self.name, _names(group_error))
+        except Exception as error:
+            end = self._lost()
+            logger.info("mcp server %s: connection ended by %s", self.name, type(error).__name__)
+        else:
+            end = self._lost()
+        await self._finish(ConnectionState("stopped") if self._stopping else end)
+
+    async def _open(self, stack: AsyncExitStack) -> "Client":
+        """Raises StartFailed; every other way out is a cancelled owner."""
+        try:
+            async with asyncio.timeout(self._limits.start):
+                client = await self._handshake(stack)
+                self.catalogue = await listing.list_all(client)
+                return client
+        except TimeoutError:
+            raise StartFailed(ConnectionState("error", "START_TIMEOUT")) from None
+        except OSError as error:
+            code = "SPAWN_FAILED" if isinstance(self._launch, StdioLaunch) else "ENDPOINT_UNREACHABLE"
+            detail = type(error).__name__ if error.errno is None else f"errno {error.errno}"
+            raise StartFailed(ConnectionState("error", code, detail)) from None
+        except Exception:
+            raise StartFailed(await self._why_not_started()) from None
+
+    async def _handshake(self, stack: AsyncExitStack) -> "Client":
+        from innkeeper.mcp.connections.sdk import make_client
+
+        transport = await self._transport()
+        return await stack.enter_async_context(make_client(transport, self._notified))
+
+    async def _transport(self) -> "Transport":
+        from innkeeper.mcp.connections.http import http_streams
+        from innkeeper.mcp.connections.stdio import process_streams
+
+        match self._launch:
+            case StdioLaunch() as launch:
+                environment = self._environment(launch.environment)
+                command = Command(launch.program, launch.arguments, environment, launch.directory)
+                self._process = await self._processes.spawn(command)
+                return cast("Transport", process_streams(self._process, self._ended))
+            case HttpLaunch() as launch:
+                return cast("Transport", http_streams(launch, self._signals, self._refused))
+
+    async def _why_not_started(self) -> ConnectionState:
+        if self._process is not None:
+            with contextlib.suppress(TimeoutError):
+                code = await asyncio.wait_for(self._process.wait(), EXIT_GRACE)
+                return ConnectionState("error", "SPAWN_FAILED", f"exit {code}")
+            return ConnectionState("error", "HANDSHAKE_FAILED")
+        if self._signals.http_status == 401:
+            return self._auth_required()
+        if self._signals.http_status is not None:
+            return ConnectionState("error", "ENDPOINT_UNREACHABLE", f"HTTP {self._signals.http_status}")
+        return ConnectionState("error", "ENDPOINT_UNREACHABLE")
+
+    async def _serve(self, client: "Client", group: "anyio.abc.TaskGroup") -> None:
+        while not self._stopping and not self._signals.ended:
+            await self._wake.wait()
+            self._wake.clear()
+            requests, self._requests = self._requests, []
+            for request in requests:
+                group.start_soon(self._answer, client, request)
+            if self._stale:
+                group.start_soon(self._list_again, client)
+
+    async def _watch_process(self) -> None:
+        """A child may be gone while a grandchild still holds its output open."""
+        if self._process is not None:
+            await self._process.wait()
+            self._ended()
+
+    async def _answer(self, client: "Client", request: _Request) -> None:
+        answer = request.answer
+        try:
+            with request.scope:
+                if not answer.done():
+                    result = await request.run(client)
+                    if not answer.done():
+                        answer.set_result(result)
+        except Exception as error:
+            if not answer.done():
+                answer.set_exception(_call_error(error))
+        finally:
+            if not answer.done():
+                answer.set_exception(ConnectionLost(self.name))
+
+    async def _list_again(self, client: "Client") -> None:
+        stale, self._stale = self._stale, set()
+        try:
+            for part in sorted(stale):
+                self.catalogue = await listing.list_part(client, self.catalogue, part)
+        except Exception as error:
+            logger.info("mcp server %s: listing again failed: %s", self.name, type(error).__name__)
+            return
+        self._changed(self)
+
+    async def _notified(self, message: object) -> None:
+        if (part := listing.changed_part(message)) is not None:
+            self._list_changed(part)
+
+    def _list_changed(self, part: listing.Part) -> None:
+        self._stale.add(part)
+        self._wake.set()
+
+    def _ended(self) -> None:
+        self._signals.ended.append(ConnectionState("error", "CONNECTION_LOST"))
+        self._wake.set()
+
+    def _refused(self, status: int) -> None:
+        """An answer of 400 or more: 401 and a session that is gone end a connection that was ready."""
+        if self.state.kind != "ready" or status not in (401, 404):
+            return
+        state = self._auth_required() if status == 401 else ConnectionState("error", "CONNECTION_LOST", "HTTP 404")
+        self._signals.ended.append(state)
+        self._wake.set()
+
+    def _auth_required(self) -> ConnectionState:
+        resource = self._signals.resource
+        return ConnectionState("error" if resource is None else "authRequired", "AUTH_REQUIRED", None, resource)
+
+    def _lost(self) -> ConnectionState:
+        if self._signals.ended:
+            return self._signals.ended[0]
+        return ConnectionState("error", "CONNECTION_LOST")
+
+    async def _finish(self, end: ConnectionState) -> None:
+        """Kill the tree, answer who still waits, publish the end. Not to be cancelled: the owner is shielded here."""
+        if self._process is not None:
+            outcome = await _shielded(self._process.close())
+            self.confirmed_dead = outcome.confirmed
+            if not outcome.confirmed:
+                end = ConnectionState("error", "CLOSE_UNCONFIRMED")
+            elif end.code == "CONNECTION_LOST" and outcome.exit_code is not None:
+                end = ConnectionState("error", "CONNECTION_LOST", f"exit {outcome.exit_code}")
+        requests, self._requests = self._requests, []
+        for request in requests:
+            if not request.answer.done():
+                request.answer.set_exception(ConnectionLost(self.name))
+        self.catalogue = Catalogue()
+        self._set(end)
+
+    def _set(self, state: ConnectionState) -> None:
+        self.state = state
+        if state.kind != "starting":
+            self._settled.set()
+        self._changed(self)
+
+
+async def _shielded(work: Awaitable[T]) -> T:
+    """Wait for it through any number of cancellations of this task."""
+    task = asyncio.ensure_future(work)
+    while not task.done():
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.wait([task])
+    return task.result()
+
+
+def _call_error(error: Exception) -> Exception:
+    from mcp.shared.exceptions import MCPError
+    from mcp_types import CONNECTION_CLOSED
+
+    if isinstance(error, MCPError):
+        return ConnectionLost() if error.code == CONNECTION_CLOSED else CallFailed(error.message, error.code)
+    if isinstance(error, (anyio.ClosedResourceError, anyio.BrokenResourceError, OSError)):
+        return ConnectionLost()
+    return CallFailed(f"unusable answer ({type(error).__name__})")
+
+
+def _names(group: BaseExceptionGroup[BaseException]) -> str:
+    """The kinds of what went wrong, without their texts."""
+    names: set[str] = set()
+    for error in group.exceptions:
+        names.add(_names(error) if isinstance(error, BaseExceptionGroup) else type(error).__name__)
+    return ", ".join(sorted(names))

@@ -1,0 +1,139 @@
+"""The MCP server that tests connect to: behaves, or misbehaves, as its switches say.
+
+Each start and each call is one JSON line in `--log`, written before anything else happens.
+"""
+
+import argparse
+import asyncio
+import base64
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+
+parser = argparse.ArgumentParser()
+parser.add_argument("--log")
+parser.add_argument("--name", default="fixture")
+parser.add_argument("--crash", type=int, help="exit with this code at once")
+parser.add_argument("--secret-stderr", help="write this to standard error first")
+parser.add_argument("--hang", action="store_true", help="never answer")
+parser.add_argument("--slow", type=float, default=0, help="seconds before anything is answered")
+parser.add_argument("--ignore-term", action="store_true", help="ignore TERM and the end of input")
+parser.add_argument("--grandchild", action="store_true", help="start a process in a session of its own")
+parser.add_argument("--garbage", action="store_true", help="write lines that are no messages")
+parser.add_argument("--http", action="store_true", help="serve Streamable HTTP; the port is the first line of output")
+options = parser.parse_args()
+
+
+def log(event: str, **values: object) -> None:
+    if options.log:
+        with open(options.log, "a") as file:
+            file.write(json.dumps({"event": event, "name": options.name, "pid": os.getpid(), **values}) + "\n")
+
+
+log("start", environment=dict(os.environ), directory=os.getcwd(), arguments=sys.argv[1:])
+if options.secret_stderr:
+    print(options.secret_stderr, file=sys.stderr, flush=True)
+if options.ignore_term:
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+if options.grandchild:
+    code = "import signal, time; signal.signal(signal.SIGTERM, signal.SIG_IGN); time.sleep(600)"
+    log("grandchild", child=subprocess.Popen([sys.executable, "-c", code], start_new_session=True).pid)
+if options.crash is not None:
+    sys.exit(options.crash)
+if options.hang:
+    time.sleep(600)
+time.sleep(options.slow)
+if options.garbage:
+    print("this is a banner, not a message\n{not json}", flush=True)
+
+from mcp.server.mcpserver import Context, Image, MCPServer  # noqa: E402
+
+server = MCPServer(options.name, instructions="fixture instructions")
+
+
+@server.tool()
+def echo(text: str) -> str:
+    """Give the text back."""
+    log("call", tool="echo", text=text)
+    return text
+
+
+@server.tool()
+def add(a: int, b: int) -> int:
+    log("call", tool="add")
+    return a + b
+
+
+@server.tool()
+def fail(text: str) -> str:
+    log("call", tool="fail")
+    raise ValueError(text)
+
+
+@server.tool()
+def leave(code: int) -> str:
+    """End the process in the middle of the call."""
+    log("call", tool="leave")
+    os._exit(code)
+
+
+@server.tool()
+async def wait(seconds: float) -> str:
+    log("call", tool="wait")
+    try:
+        await asyncio.sleep(seconds)
+    except asyncio.CancelledError:
+        log("cancelled", tool="wait")
+        raise
+    return "waited"
+
+
+@server.tool()
+def picture() -> Image:
+    log("call", tool="picture")
+    return Image(data=base64.b64decode("iVBORw0KGgo="), format="png")
+
+
+@server.tool()
+async def grow(context: Context) -> str:
+    """Add a tool and say so."""
+    log("call", tool="grow")
+    server.add_tool(lambda: "grown", name="grown", description="A new tool")
+    await context.notify_tools_changed()
+    return "grew"
+
+
+@server.resource("note://one", name="one", mime_type="text/plain")
+def note() -> str:
+    return "the note"
+
+
+@server.resource("note://blob", name="blob", mime_type="application/octet-stream")
+def blob() -> bytes:
+    return b"\x00\x01"
+
+
+@server.prompt()
+def greet(name: str) -> str:
+    return f"Greet {name}."
+
+
+def serve_http() -> None:
+    import uvicorn
+
+    listener = socket.create_server(("127.0.0.1", 0))
+    print(listener.getsockname()[1], flush=True)
+    config = uvicorn.Config(server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1)
+    uvicorn.Server(config).run(sockets=[listener])
+
+
+if options.http:
+    serve_http()
+else:
+    server.run()
+    if options.ignore_term:
+        time.sleep(600)
