@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from innkeeper.protocol.actions import ACTIONS
 from innkeeper.protocol.channels import ChannelKind
 from innkeeper.reduce.annotations import reduce_annotations
 from innkeeper.reduce.automation import reduce_automation, reduce_automation_run
@@ -24,6 +25,8 @@ from innkeeper.reduce.resource_watch import reduce_resource_watch
 from innkeeper.reduce.root import reduce_root
 from innkeeper.reduce.session import reduce_session
 from innkeeper.reduce.terminal import reduce_terminal
+
+__all__ = ["ChannelKind", "reduce"]
 
 _REDUCERS: Mapping[ChannelKind, Callable[[Any, Any], Any]] = MappingProxyType(
     {
@@ -42,6 +45,12 @@ _REDUCERS: Mapping[ChannelKind, Callable[[Any, Any], Any]] = MappingProxyType(
 
 
 def reduce(kind: ChannelKind, state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The state of a channel of `kind` after `action`; the same object when nothing changed."""
+    """The state of a channel of `kind` after `action`; the same object when nothing changed.
+
+    An action type that the table of AHP does not have, or has for another kind of channel, changes nothing.
+    """
+    spec = ACTIONS.get(action["type"])
+    if spec is None or spec.channel != kind:
+        return state
     after: Mapping[str, Any] = _REDUCERS[kind](state, action)
     return after

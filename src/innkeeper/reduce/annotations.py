@@ -1,14 +1,13 @@
 """Reducer of the annotations channel of a session (AHP §7, Others). Unknown annotations and entries are ignored."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import assert_never
 
+from innkeeper.protocol.annotations.actions import AnnotationsAction
+from innkeeper.protocol.annotations.state import AnnotationsState
 from innkeeper.reduce.fields import drop, merge, update, upsert
 
-Annotations = Mapping[str, Any]
 
-
-def reduce_annotations(state: Annotations, action: Mapping[str, Any]) -> Annotations:
+def reduce_annotations(state: AnnotationsState, action: AnnotationsAction) -> AnnotationsState:
     """The annotations state after `action`."""
     match action["type"]:
         case "annotations/set":
@@ -26,5 +25,5 @@ def reduce_annotations(state: Annotations, action: Mapping[str, Any]) -> Annotat
             return update(
                 state, "annotations", action["annotationId"], lambda old: drop(old, "entries", action["entryId"])
             )
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)

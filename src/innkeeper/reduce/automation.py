@@ -4,13 +4,16 @@ Requests (`createRequested`, `updateRequested`, `cancelRequested`) change nothin
 stores, and then announces the result with an action of its own.
 """
 
-from collections.abc import Mapping
-from typing import Any
+from typing import assert_never
 
+from innkeeper.protocol.automation.actions import AutomationAction
+from innkeeper.protocol.automation.state import AutomationState
+from innkeeper.protocol.automation_run.actions import AutomationRunAction
+from innkeeper.protocol.automation_run.state import AutomationRunState
 from innkeeper.reduce.fields import add_item, drop, drop_item, put, upsert
 
 
-def reduce_automation(state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[str, Any]:
+def reduce_automation(state: AutomationState, action: AutomationAction) -> AutomationState:
     """The state of `ahp-automations://` after `action`."""
     match action["type"]:
         case "automation/createRequested" | "automation/updateRequested":
@@ -19,11 +22,11 @@ def reduce_automation(state: Mapping[str, Any], action: Mapping[str, Any]) -> Ma
             return upsert(state, "entries", action["automation"], "resource")
         case "automation/removed":
             return drop(state, "entries", action["resource"], "resource")
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)
 
 
-def reduce_automation_run(state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[str, Any]:
+def reduce_automation_run(state: AutomationRunState, action: AutomationRunAction) -> AutomationRunState:
     """The state of an `ahp-automation-run:` channel after `action`."""
     match action["type"]:
         case "automationRun/lifecycleChanged":
@@ -39,5 +42,5 @@ def reduce_automation_run(state: Mapping[str, Any], action: Mapping[str, Any]) -
             return put(state, "primarySession", action.get("primarySession"))
         case "automationRun/cancelRequested":
             return state
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)

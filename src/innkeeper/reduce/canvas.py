@@ -1,14 +1,15 @@
 """Reducer of a canvas channel (AHP §7, Others; §11): one action, which replaces everything."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import assert_never
+
+from innkeeper.protocol.canvas.actions import CanvasAction
+from innkeeper.protocol.canvas.state import CanvasState
 
 
-def reduce_canvas(state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[str, Any]:
+def reduce_canvas(state: CanvasState, action: CanvasAction) -> CanvasState:
     """The canvas state after `action`."""
     match action["type"]:
         case "canvas/stateChanged":
-            canvas: Mapping[str, Any] = action["canvas"]
-            return canvas
-        case _:
-            return state
+            return action["canvas"]
+        case _ as unknown:
+            assert_never(unknown)

@@ -5,15 +5,20 @@ An `error` belongs to the status `error` and goes with it, for the changeset and
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar, assert_never
 
+from innkeeper.protocol.changeset.actions import (
+    ChangesetAction,
+    ChangesetOperationStatusChangedAction,
+    ChangesetStatusChangedAction,
+)
+from innkeeper.protocol.changeset.state import ChangesetState
 from innkeeper.reduce.fields import drop, put, put_all, same_items, update, upsert
 
-Changeset = Mapping[str, Any]
-Action = Mapping[str, Any]
+M = TypeVar("M", bound=Mapping[str, Any])
 
 
-def reduce_changeset(state: Changeset, action: Action) -> Changeset:
+def reduce_changeset(state: ChangesetState, action: ChangesetAction) -> ChangesetState:
     """The changeset state after `action`."""
     match action["type"]:
         case "changeset/statusChanged":
@@ -34,16 +39,16 @@ def reduce_changeset(state: Changeset, action: Action) -> Changeset:
             return update(state, "operations", action["operationId"], lambda operation: _moved(operation, action))
         case "changeset/cleared":
             return put(state, "files", []) if state.get("files") else state
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)
 
 
-def _moved(subject: Mapping[str, Any], action: Action) -> Mapping[str, Any]:
+def _moved(subject: M, action: ChangesetStatusChangedAction | ChangesetOperationStatusChangedAction) -> M:
     status = action["status"]
     return put_all(subject, {"status": status, "error": action.get("error") if status == "error" else None})
 
 
-def _reviewed(state: Changeset, files: Sequence[str], reviewed: bool) -> Changeset:
+def _reviewed(state: ChangesetState, files: Sequence[str], reviewed: bool) -> ChangesetState:
     named = set(files)
     current: Sequence[Mapping[str, Any]] = state.get("files") or ()
     marked = [put(file, "reviewed", reviewed) if file.get("id") in named else file for file in current]

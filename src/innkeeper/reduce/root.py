@@ -1,12 +1,13 @@
 """Reducer of `ahp-root://` (AHP §7, Root)."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import assert_never
 
+from innkeeper.protocol.root.actions import RootAction
+from innkeeper.protocol.root.state import RootState
 from innkeeper.reduce.fields import configured, put
 
 
-def reduce_root(state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[str, Any]:
+def reduce_root(state: RootState, action: RootAction) -> RootState:
     """The root state after `action`."""
     match action["type"]:
         case "root/agentsChanged":
@@ -17,5 +18,5 @@ def reduce_root(state: Mapping[str, Any], action: Mapping[str, Any]) -> Mapping[
             return put(state, "terminals", action["terminals"])
         case "root/configChanged":
             return configured(state, action["config"], replace=bool(action.get("replace")))
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)

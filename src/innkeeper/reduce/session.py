@@ -5,8 +5,26 @@ of this reducer (AHP §9.1). `session/ready` therefore leaves the status alone: 
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias, assert_never
 
+from innkeeper.protocol.session.actions import (
+    SessionAction,
+    SessionChatAddedAction,
+    SessionChatRemovedAction,
+    SessionChatsReorderedAction,
+    SessionChatUpdatedAction,
+    SessionCustomizationRemovedAction,
+    SessionCustomizationsChangedAction,
+    SessionCustomizationToggledAction,
+    SessionCustomizationUpdatedAction,
+    SessionDefaultChatChangedAction,
+    SessionMcpServerBackgroundRequestedAction,
+    SessionMcpServerStartRequestedAction,
+    SessionMcpServerStateChangedAction,
+    SessionMcpServerStopRequestedAction,
+)
+from innkeeper.protocol.session.state import SessionState
+from innkeeper.protocol.status import IS_ARCHIVED, IS_READ
 from innkeeper.reduce import customizations
 from innkeeper.reduce.fields import (
     add_item,
@@ -20,13 +38,27 @@ from innkeeper.reduce.fields import (
     update,
     upsert,
 )
-from innkeeper.reduce.status import IS_ARCHIVED, IS_READ, with_flag, with_input_needed
+from innkeeper.reduce.status import with_flag, with_input_needed
 
-Session = Mapping[str, Any]
-Action = Mapping[str, Any]
+CatalogueAction: TypeAlias = (
+    SessionChatAddedAction
+    | SessionChatRemovedAction
+    | SessionChatUpdatedAction
+    | SessionChatsReorderedAction
+    | SessionDefaultChatChangedAction
+    | SessionCustomizationsChangedAction
+    | SessionCustomizationUpdatedAction
+    | SessionCustomizationToggledAction
+    | SessionCustomizationRemovedAction
+    | SessionMcpServerStateChangedAction
+    | SessionMcpServerStartRequestedAction
+    | SessionMcpServerStopRequestedAction
+    | SessionMcpServerBackgroundRequestedAction
+)
+"""Actions on the chats and customizations of a session."""
 
 
-def reduce_session(state: Session, action: Action) -> Session:
+def reduce_session(state: SessionState, action: SessionAction) -> SessionState:
     """The session state after `action`."""
     match action["type"]:
         case "session/ready":
@@ -71,7 +103,7 @@ def reduce_session(state: Session, action: Action) -> Session:
             return _reduce_catalogues(state, action)
 
 
-def _reduce_catalogues(state: Session, action: Action) -> Session:
+def _reduce_catalogues(state: SessionState, action: CatalogueAction) -> SessionState:
     match action["type"]:
         case "session/chatAdded":
             return upsert(state, "chats", action["summary"], "resource")
@@ -99,15 +131,15 @@ def _reduce_catalogues(state: Session, action: Action) -> Session:
             return customizations.server_requested(state, action["id"], "stopped")
         case "session/mcpServerBackgroundRequested":
             return customizations.server_unblocked(state, action["id"])
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)
 
 
-def _flagged(state: Session, flag: int, on: bool) -> Session:
+def _flagged(state: SessionState, flag: int, on: bool) -> SessionState:
     return put(state, "status", with_flag(state.get("status") or 0, flag, on))
 
 
-def _directory_replaced(state: Session, directory: str, replacement: str) -> Session:
+def _directory_replaced(state: SessionState, directory: str, replacement: str) -> SessionState:
     """Compare and swap: a replacement that comes later moves into the slot, an earlier one stays where it is."""
     directories: Sequence[str] = state.get("workingDirectories") or ()
     if directory not in directories or directory == replacement:
@@ -119,26 +151,26 @@ def _directory_replaced(state: Session, directory: str, replacement: str) -> Ses
     return put(state, "workingDirectories", [*directories[:slot], replacement, *later])
 
 
-def _with_status_of_requests(state: Session) -> Session:
+def _with_status_of_requests(state: SessionState) -> SessionState:
     return put(state, "status", with_input_needed(state.get("status") or 0, state.get("inputNeeded") or ()))
 
 
-def _input_needed_removed(state: Session, request_id: str) -> Session:
+def _input_needed_removed(state: SessionState, request_id: str) -> SessionState:
     rest = drop(state, "inputNeeded", request_id, keep_empty=False)
     return state if rest is state else _with_status_of_requests(rest)
 
 
-def _chat_removed(state: Session, chat: str) -> Session:
+def _chat_removed(state: SessionState, chat: str) -> SessionState:
     rest = drop(state, "chats", chat, "resource")
     return put(rest, "defaultChat", None) if rest is not state and state.get("defaultChat") == chat else rest
 
 
-def _chat_updated(state: Session, chat: str, changes: Mapping[str, Any]) -> Session:
+def _chat_updated(state: SessionState, chat: str, changes: Mapping[str, Any]) -> SessionState:
     kept = {key: value for key, value in changes.items() if key != "resource"}
     return update(state, "chats", chat, lambda summary: merge(summary, kept), "resource")
 
 
-def _chats_reordered(state: Session, order: Sequence[str]) -> Session:
+def _chats_reordered(state: SessionState, order: Sequence[str]) -> SessionState:
     """`order` must name every chat once; anything else is ignored as a whole."""
     chats: Sequence[Mapping[str, Any]] = state.get("chats") or ()
     by_resource = {chat.get("resource"): chat for chat in chats}

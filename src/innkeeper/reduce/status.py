@@ -6,13 +6,7 @@ Setting one part never touches the other, and bits this version does not know ar
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-IDLE = 1
-ERROR = 2
-IN_PROGRESS = 8
-INPUT_NEEDED = 24
-IS_READ = 32
-IS_ARCHIVED = 64
-ACTIVITY_MASK = 31
+from innkeeper.protocol.status import ACTIVITY_MASK, INPUT_NEEDED, WAITING_BIT
 
 
 def with_activity(status: int, activity: int) -> int:
@@ -33,4 +27,4 @@ def with_input_needed(status: int, requests: Sequence[Mapping[str, Any]]) -> int
     """
     if any(request.get("kind") != "toolClientExecution" for request in requests):
         return with_activity(status, INPUT_NEEDED)
-    return status & ~(INPUT_NEEDED & ~IN_PROGRESS)
+    return status & ~WAITING_BIT

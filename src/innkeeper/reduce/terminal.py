@@ -4,15 +4,18 @@
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, assert_never
 
+from innkeeper.protocol.terminal.actions import (
+    TerminalAction,
+    TerminalCommandExecutedAction,
+    TerminalCommandFinishedAction,
+)
+from innkeeper.protocol.terminal.state import TerminalState
 from innkeeper.reduce.fields import present, put, put_all, same_items
 
-Terminal = Mapping[str, Any]
-Action = Mapping[str, Any]
 
-
-def reduce_terminal(state: Terminal, action: Action) -> Terminal:
+def reduce_terminal(state: TerminalState, action: TerminalAction) -> TerminalState:
     """The terminal state after `action`."""
     match action["type"]:
         case "terminal/data":
@@ -37,11 +40,11 @@ def reduce_terminal(state: Terminal, action: Action) -> Terminal:
             return _command_executed(state, action)
         case "terminal/commandFinished":
             return _command_finished(state, action)
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)
 
 
-def _data(state: Terminal, data: str) -> Terminal:
+def _data(state: TerminalState, data: str) -> TerminalState:
     """Output belongs to the open command at the end, else to trailing unclassified text, else it starts such text."""
     content: Sequence[Mapping[str, Any]] = state.get("content") or ()
     last: Mapping[str, Any] = content[-1] if content else {}
@@ -57,12 +60,13 @@ def _data(state: Terminal, data: str) -> Terminal:
     return put(state, "content", [*content[:-1], put(last, field, (last.get(field) or "") + data)])
 
 
-def _exited(state: Terminal, exit_code: int | None) -> Terminal:
-    lifecycle = present({"status": "exited", "exitCode": exit_code})
-    return state if state.get("lifecycle") == lifecycle else put(state, "lifecycle", lifecycle)
+def _exited(state: TerminalState, exit_code: int | None) -> TerminalState:
+    lifecycle: Mapping[str, Any] = present({"status": "exited", "exitCode": exit_code})
+    current: Mapping[str, Any] | None = state.get("lifecycle")
+    return state if current == lifecycle else put(state, "lifecycle", lifecycle)
 
 
-def _command_executed(state: Terminal, action: Action) -> Terminal:
+def _command_executed(state: TerminalState, action: TerminalCommandExecutedAction) -> TerminalState:
     command = {
         "type": "command",
         "commandId": action["commandId"],
@@ -74,7 +78,7 @@ def _command_executed(state: Terminal, action: Action) -> Terminal:
     return put_all(state, {"content": [*(state.get("content") or ()), command], "supportsCommandDetection": True})
 
 
-def _command_finished(state: Terminal, action: Action) -> Terminal:
+def _command_finished(state: TerminalState, action: TerminalCommandFinishedAction) -> TerminalState:
     result = {"isComplete": True, "exitCode": action.get("exitCode"), "durationMs": action.get("durationMs")}
     content: Sequence[Mapping[str, Any]] = state.get("content") or ()
     finished = [

@@ -1,19 +1,76 @@
 """Reducer of a chat channel (AHP §7, Chat; §9.2, §9.7, §9.8). Topics live in the modules of this package."""
 
-from collections.abc import Mapping
-from typing import Any
+from typing import TypeAlias, assert_never
 
+from innkeeper.protocol.chat.actions import (
+    ChatAction,
+    ChatActivityChangedAction,
+    ChatBackgroundWorkRemovedAction,
+    ChatBackgroundWorkSetAction,
+    ChatCanvasesChangedAction,
+    ChatChangesetsChangedAction,
+    ChatIsArchivedChangedAction,
+    ChatIsReadChangedAction,
+    ChatMovableChangedAction,
+    ChatPendingMessageRemovedAction,
+    ChatPendingMessageSetAction,
+    ChatQueuedMessagesReorderedAction,
+    ChatSteeringMessageRemovedAction,
+    ChatSteeringMessageSetAction,
+    ChatToolCallAuthRequiredAction,
+    ChatToolCallAuthResolvedAction,
+    ChatToolCallCompleteAction,
+    ChatToolCallConfirmedAction,
+    ChatToolCallContentChangedAction,
+    ChatToolCallDeltaAction,
+    ChatToolCallReadyAction,
+    ChatToolCallResultConfirmedAction,
+    ChatToolCallStartAction,
+    ChatWorkingDirectoryRemovedAction,
+    ChatWorkingDirectorySetAction,
+)
+from innkeeper.protocol.chat.state import ChatState
+from innkeeper.protocol.status import IS_ARCHIVED, IS_READ
 from innkeeper.reduce.chat import input_requests, pending, tool_calls, turns
 from innkeeper.reduce.chat.parts import part_appended, text_appended
 from innkeeper.reduce.chat.summary import refreshed
 from innkeeper.reduce.fields import add_item, drop, drop_item, put, upsert
-from innkeeper.reduce.status import IS_ARCHIVED, IS_READ, with_flag
+from innkeeper.reduce.status import with_flag
 
-Chat = Mapping[str, Any]
-Action = Mapping[str, Any]
+FieldAction: TypeAlias = (
+    ChatActivityChangedAction
+    | ChatIsReadChangedAction
+    | ChatIsArchivedChangedAction
+    | ChatMovableChangedAction
+    | ChatChangesetsChangedAction
+    | ChatCanvasesChangedAction
+    | ChatWorkingDirectorySetAction
+    | ChatWorkingDirectoryRemovedAction
+    | ChatBackgroundWorkSetAction
+    | ChatBackgroundWorkRemovedAction
+    | ChatPendingMessageSetAction
+    | ChatPendingMessageRemovedAction
+    | ChatQueuedMessagesReorderedAction
+    | ChatSteeringMessageSetAction
+    | ChatSteeringMessageRemovedAction
+)
+"""Actions on single fields and lists of a chat."""
+
+ToolCallAction: TypeAlias = (
+    ChatToolCallStartAction
+    | ChatToolCallDeltaAction
+    | ChatToolCallReadyAction
+    | ChatToolCallConfirmedAction
+    | ChatToolCallCompleteAction
+    | ChatToolCallResultConfirmedAction
+    | ChatToolCallContentChangedAction
+    | ChatToolCallAuthRequiredAction
+    | ChatToolCallAuthResolvedAction
+)
+"""Actions of the tool-call state machine."""
 
 
-def reduce_chat(state: Chat, action: Action) -> Chat:
+def reduce_chat(state: ChatState, action: ChatAction) -> ChatState:
     """The chat state after `action`."""
     match action["type"]:
         case "chat/delta":
@@ -33,7 +90,7 @@ def reduce_chat(state: Chat, action: Action) -> Chat:
         case "chat/turnCancelled":
             return turns.ended(state, action, "cancelled")
         case "chat/error":
-            return turns.ended(state, action, "error")
+            return turns.ended(state, action, "error", action["part"])
         case "chat/turnResume":
             return turns.resumed(state, action["turnId"])
         case "chat/usage":
@@ -52,7 +109,7 @@ def reduce_chat(state: Chat, action: Action) -> Chat:
             return _reduce_tool_calls(state, action)
 
 
-def _reduce_tool_calls(state: Chat, action: Action) -> Chat:
+def _reduce_tool_calls(state: ChatState, action: ToolCallAction | FieldAction) -> ChatState:
     match action["type"]:
         case "chat/toolCallStart":
             return tool_calls.start(state, action)
@@ -77,7 +134,7 @@ def _reduce_tool_calls(state: Chat, action: Action) -> Chat:
     return state if changed is state else refreshed(changed)
 
 
-def _reduce_fields(state: Chat, action: Action) -> Chat:
+def _reduce_fields(state: ChatState, action: FieldAction) -> ChatState:
     match action["type"]:
         case "chat/activityChanged":
             return put(state, "activity", action.get("activity"))
@@ -109,9 +166,9 @@ def _reduce_fields(state: Chat, action: Action) -> Chat:
             return upsert(state, "steeringMessages", action["steeringMessage"])
         case "chat/steeringMessageRemoved":
             return drop(state, "steeringMessages", action["id"], keep_empty=False)
-        case _:
-            return state
+        case _ as unknown:
+            assert_never(unknown)
 
 
-def _flagged(state: Chat, flag: int, on: bool) -> Chat:
+def _flagged(state: ChatState, flag: int, on: bool) -> ChatState:
     return put(state, "status", with_flag(state.get("status") or 0, flag, on))

@@ -6,15 +6,16 @@ Without an active turn, and for a request that is not open, every action here is
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from innkeeper.protocol.chat.actions import ChatInputAnswerChangedAction, ChatInputCompletedAction
+from innkeeper.protocol.chat.state import ChatInputRequest
 from innkeeper.reduce.chat.parts import Part, parts_of, with_parts
 from innkeeper.reduce.chat.summary import refreshed
 from innkeeper.reduce.fields import present, put, put_all, replaced
 
 C = TypeVar("C", bound=Mapping[str, Any])
-Action = Mapping[str, Any]
 
 
-def requested(state: C, request: Mapping[str, Any]) -> C:
+def requested(state: C, request: ChatInputRequest) -> C:
     """Open a request, or renew the open one of that id; a renewed request keeps the drafts it does not bring itself."""
     active: Mapping[str, Any] | None = state.get("activeTurn")
     if active is None:
@@ -31,7 +32,7 @@ def requested(state: C, request: Mapping[str, Any]) -> C:
     return refreshed(changed, unread=True)
 
 
-def answer_changed(state: C, action: Action) -> C:
+def answer_changed(state: C, action: ChatInputAnswerChangedAction) -> C:
     """Write or clear the draft answer of one question."""
     active: Mapping[str, Any] = state.get("activeTurn") or {}
     index, part = _open_part(active, action["requestId"])
@@ -46,7 +47,7 @@ def answer_changed(state: C, action: Action) -> C:
     return with_parts(state, active, replaced(parts_of(active), index, changed))
 
 
-def completed(state: C, action: Action) -> C:
+def completed(state: C, action: ChatInputCompletedAction) -> C:
     """Close a request; final answers overlay the drafts."""
     active: Mapping[str, Any] = state.get("activeTurn") or {}
     index, part = _open_part(active, action["requestId"])

@@ -3,6 +3,8 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar, cast
 
+from innkeeper.protocol.chat.actions import ChatDeltaAction, ChatReasoningAction
+
 C = TypeVar("C", bound=Mapping[str, Any])
 Part = Mapping[str, Any]
 
@@ -29,7 +31,7 @@ def part_appended(state: C, turn_id: str, part: Part) -> C:
     return state if active is None else with_parts(state, active, [*parts_of(active), part])
 
 
-def text_appended(state: C, action: Mapping[str, Any], kind: str) -> C:
+def text_appended(state: C, action: ChatDeltaAction | ChatReasoningAction, kind: str) -> C:
     """Append `action.content` to the part `action.partId` if that is of `kind` (AHP §7: part first, then deltas).
 
     The first part of that id decides; a tool call goes by its `toolCallId`. Parts without an id are skipped.

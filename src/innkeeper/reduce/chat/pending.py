@@ -6,13 +6,13 @@ The three are independent; `chat/pendingMessageSet` with kind `steering` only ev
 from collections.abc import Mapping, Sequence
 from typing import Any, TypeVar
 
+from innkeeper.protocol.chat.actions import ChatPendingMessageRemovedAction, ChatPendingMessageSetAction
 from innkeeper.reduce.fields import drop, put, same_items, upsert
 
 C = TypeVar("C", bound=Mapping[str, Any])
-Action = Mapping[str, Any]
 
 
-def message_set(state: C, action: Action) -> C:
+def message_set(state: C, action: ChatPendingMessageSetAction) -> C:
     """Fill the steering slot, or write one entry of the queue."""
     entry = {"id": action["id"], "message": action["message"]}
     if action["kind"] == "steering":
@@ -20,7 +20,7 @@ def message_set(state: C, action: Action) -> C:
     return upsert(state, "queuedMessages", entry)
 
 
-def message_removed(state: C, action: Action) -> C:
+def message_removed(state: C, action: ChatPendingMessageRemovedAction) -> C:
     """Clear the steering slot if it holds that id, or remove one entry of the queue."""
     if action["kind"] == "steering":
         return _slot_cleared(state, action["id"])

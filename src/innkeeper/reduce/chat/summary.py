@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, TypeVar
 
+from innkeeper.protocol.status import ERROR, IDLE, IN_PROGRESS, INPUT_NEEDED, IS_READ
 from innkeeper.reduce.fields import put
-from innkeeper.reduce.status import ERROR, IDLE, IN_PROGRESS, INPUT_NEEDED, IS_READ, with_activity, with_flag
+from innkeeper.reduce.status import with_activity, with_flag
 
 C = TypeVar("C", bound=Mapping[str, Any])
 

@@ -6,14 +6,26 @@ and drops what belonged to the status it leaves. `_meta` of an action, when ther
 """
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+from innkeeper.protocol.chat.actions import (
+    ChatToolCallAuthRequiredAction,
+    ChatToolCallAuthResolvedAction,
+    ChatToolCallCompleteAction,
+    ChatToolCallConfirmedAction,
+    ChatToolCallContentChangedAction,
+    ChatToolCallDeltaAction,
+    ChatToolCallReadyAction,
+    ChatToolCallResultConfirmedAction,
+    ChatToolCallStartAction,
+    ToolCallActionBase,
+)
+from innkeeper.protocol.chat.state import ChatState
 from innkeeper.reduce.chat.parts import Part, active_turn, part_appended, parts_of, with_parts
 from innkeeper.reduce.fields import find, merge, present
 
-Chat = Mapping[str, Any]
 Call = Mapping[str, Any]
-Action = Mapping[str, Any]
+A = TypeVar("A", bound=ToolCallActionBase)
 
 READYABLE = frozenset({"streaming", "running", "pending-confirmation"})
 COMPLETABLE = frozenset({"running", "pending-confirmation", "auth-required"})
@@ -37,13 +49,13 @@ CALL_FIELDS = STATUS_FIELDS.difference(RESULT_FIELDS).union(IDENTITY_FIELDS)
 """Fields only the state machine itself writes."""
 
 
-def start(state: Chat, action: Action) -> Chat:
+def start(state: ChatState, action: ChatToolCallStartAction) -> ChatState:
     """Append a call that is still receiving its input."""
     call = present({field: action.get(field) for field in IDENTITY_FIELDS})
     return part_appended(state, action["turnId"], {"kind": "toolCall", "toolCall": {**call, "status": "streaming"}})
 
 
-def apply(state: Chat, action: Action, change: Callable[[Call, Action], Call]) -> Chat:
+def apply(state: ChatState, action: A, change: Callable[[Call, A], Call]) -> ChatState:
     """Let `change` answer `action` for every part of the active turn with its `toolCallId`."""
     active = active_turn(state, action["turnId"])
     if active is None:
@@ -59,7 +71,7 @@ def apply(state: Chat, action: Action, change: Callable[[Call, Action], Call]) -
     return state if changed is None else with_parts(state, active, changed)
 
 
-def delta(call: Call, action: Action) -> Call:
+def delta(call: Call, action: ChatToolCallDeltaAction) -> Call:
     """More of the input of a streaming call, and how it is shown meanwhile."""
     if call.get("status") != "streaming":
         return call
@@ -74,7 +86,7 @@ def delta(call: Call, action: Action) -> Call:
     )
 
 
-def ready(call: Call, action: Action) -> Call:
+def ready(call: Call, action: ChatToolCallReadyAction) -> Call:
     """Input is complete: run when the action says how that was confirmed, else ask.
 
     A call may be asked about again, while it runs or while it already waits. Who executes it never changes.
@@ -86,7 +98,7 @@ def ready(call: Call, action: Action) -> Call:
     tool_input = action.get("toolInput")
     if tool_input is None and status != "streaming":
         tool_input = call.get("toolInput")
-    fields = {"invocationMessage": action["invocationMessage"], "toolInput": tool_input}
+    fields: dict[str, Any] = {"invocationMessage": action["invocationMessage"], "toolInput": tool_input}
     if action.get("confirmed") is not None:
         return _to("running", refined, action, {**fields, "confirmed": action["confirmed"]})
     earlier = call if status == "pending-confirmation" else {}
@@ -96,17 +108,15 @@ def ready(call: Call, action: Action) -> Call:
     return _to("pending-confirmation", refined, action, fields)
 
 
-def _refinement(call: Call, action: Action) -> dict[str, Any]:
+def _refinement(call: Call, action: ChatToolCallReadyAction) -> dict[str, Any]:
     """Intention and contributor as the action refines them, unless that would move the execution."""
-    refined = {"intention": action.get("intention"), "contributor": action.get("contributor")}
     owner: Mapping[str, Any] = call.get("contributor") or {}
-    offered: Mapping[str, Any] = refined["contributor"] or {}
-    if "client" in (owner.get("kind"), offered.get("kind")):
-        del refined["contributor"]
-    return present(refined)
+    offered: Mapping[str, Any] = action.get("contributor") or {}
+    moves = "client" in (owner.get("kind"), offered.get("kind"))
+    return present({"intention": action.get("intention"), "contributor": None if moves else action.get("contributor")})
 
 
-def confirmed(call: Call, action: Action) -> Call:
+def confirmed(call: Call, action: ChatToolCallConfirmedAction) -> Call:
     """The answer to a pending confirmation. An edited input replaces only an inline one (AHP §9.2)."""
     if call.get("status") != "pending-confirmation":
         return call
@@ -123,7 +133,7 @@ def confirmed(call: Call, action: Action) -> Call:
     return _to("running", call, action, {**fields, "confirmed": action["confirmed"]})
 
 
-def complete(call: Call, action: Action) -> Call:
+def complete(call: Call, action: ChatToolCallCompleteAction) -> Call:
     """The result of a call. One that waits for authentication can only fail, and then needs no review."""
     status, result = call.get("status"), action["result"]
     if status not in COMPLETABLE or (status == "auth-required" and result.get("success")):
@@ -142,7 +152,7 @@ def complete(call: Call, action: Action) -> Call:
     return {**_to(target, call, action, fields), **present({"content": content}), **given}
 
 
-def result_confirmed(call: Call, action: Action) -> Call:
+def result_confirmed(call: Call, action: ChatToolCallResultConfirmedAction) -> Call:
     """The review of a result: kept, or withdrawn from the agent."""
     if call.get("status") != "pending-result-confirmation":
         return call
@@ -153,14 +163,14 @@ def result_confirmed(call: Call, action: Action) -> Call:
     return _to("completed", call, action, fields)
 
 
-def content_changed(call: Call, action: Action) -> Call:
+def content_changed(call: Call, action: ChatToolCallContentChangedAction) -> Call:
     """Partial output of a running call, replaced as a whole."""
     if call.get("status") != "running":
         return call
     return merge(call, {"content": action["content"], "_meta": action.get("_meta")})
 
 
-def auth_required(call: Call, action: Action) -> Call:
+def auth_required(call: Call, action: ChatToolCallAuthRequiredAction) -> Call:
     """A running call of an MCP server needs a token first."""
     owner: Mapping[str, Any] = call.get("contributor") or {}
     if call.get("status") != "running" or owner.get("kind") != "mcp":
@@ -168,7 +178,7 @@ def auth_required(call: Call, action: Action) -> Call:
     return _to("auth-required", call, action, {**_execution(call), "auth": action["auth"]})
 
 
-def auth_resolved(call: Call, action: Action) -> Call:
+def auth_resolved(call: Call, action: ChatToolCallAuthResolvedAction) -> Call:
     """The token is there; the call goes on."""
     return call if call.get("status") != "auth-required" else _to("running", call, action, _execution(call))
 
@@ -189,7 +199,7 @@ def skipped(part: Part) -> Part:
     return {**part, "toolCall": _to("cancelled", call, {}, fields)}
 
 
-def _to(status: str, call: Call, action: Action, fields: Mapping[str, Any]) -> Call:
+def _to(status: str, call: Call, action: Mapping[str, Any], fields: Mapping[str, Any]) -> Call:
     """The call in `status` with exactly `fields` beside what identifies it."""
     successor = {key: value for key, value in call.items() if key not in STATUS_FIELDS}
     successor.update(fields, status=status)

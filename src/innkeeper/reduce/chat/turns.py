@@ -5,8 +5,17 @@ Only the start and the end of a turn move `modifiedAt`, and both take the time f
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, cast
 
+from innkeeper.protocol.chat.actions import (
+    ChatErrorAction,
+    ChatTurnCancelledAction,
+    ChatTurnCompleteAction,
+    ChatTurnsLoadedAction,
+    ChatTurnStartedAction,
+    ChatUsageAction,
+)
+from innkeeper.protocol.chat.state import ChatState, ErrorResponsePart, TurnState
 from innkeeper.reduce.chat.parts import Part, active_turn, parts_of
 from innkeeper.reduce.chat.pending import consumed
 from innkeeper.reduce.chat.summary import refreshed
@@ -14,39 +23,41 @@ from innkeeper.reduce.chat.tool_calls import skipped
 from innkeeper.reduce.fields import find, present, put, put_all
 from innkeeper.reduce.timestamps import end_of
 
-Chat = Mapping[str, Any]
-Action = Mapping[str, Any]
 
-
-def started(state: Chat, action: Action) -> Chat:
+def started(state: ChatState, action: ChatTurnStartedAction) -> ChatState:
     """A fresh active turn; the pending message it came from is used up and the chat is unread again."""
     started_at = action.get("startedAt")
     turn = present({"id": action["turnId"], "startedAt": started_at, "message": action["message"]})
-    changed = {**state, "activeTurn": {**turn, "responseParts": []}}
+    changed: dict[str, Any] = {**state, "activeTurn": {**turn, "responseParts": []}}
     if started_at is not None:
         changed["modifiedAt"] = started_at
-    return consumed(refreshed(changed, unread=True), action.get("queuedMessageId"))
+    return cast("ChatState", consumed(refreshed(changed, unread=True), action.get("queuedMessageId")))
 
 
-def ended(state: Chat, action: Action, turn_state: Literal["complete", "cancelled", "error"]) -> Chat:
+def ended(
+    state: ChatState,
+    action: ChatTurnCompleteAction | ChatTurnCancelledAction | ChatErrorAction,
+    turn_state: TurnState,
+    error: ErrorResponsePart | None = None,
+) -> ChatState:
     """Move the active turn into the history; calls that never finished become `cancelled`, open questions stay open."""
     active = active_turn(state, action["turnId"])
     if active is None:
         return state
     duration = max(0, action["duration"])
     parts: list[Part] = [skipped(part) for part in parts_of(active)]
-    if turn_state == "error":
-        parts.append(action["part"])
+    if error is not None:
+        parts.append(error)
     turn = {**present(active), "responseParts": parts, "duration": duration, "state": turn_state}
-    changed = {key: value for key, value in state.items() if key != "activeTurn"}
+    changed: dict[str, Any] = {key: value for key, value in state.items() if key != "activeTurn"}
     changed["turns"] = [*(state.get("turns") or ()), turn]
     ended_at = end_of(active.get("startedAt"), duration)
     if ended_at is not None:
         changed["modifiedAt"] = ended_at
-    return refreshed(changed, failed=turn_state == "error")
+    return cast("ChatState", refreshed(changed, failed=error is not None))
 
 
-def resumed(state: Chat, turn_id: str) -> Chat:
+def resumed(state: ChatState, turn_id: str) -> ChatState:
     """Reopen the newest turn when it ended in a resumable error; it keeps id, message, parts and usage."""
     turns: Sequence[Mapping[str, Any]] = state.get("turns") or ()
     if state.get("activeTurn") is not None or not turns or not _resumable(turns[-1], turn_id):
@@ -63,7 +74,7 @@ def _resumable(turn: Mapping[str, Any], turn_id: str) -> bool:
     return bool(parts) and parts[-1].get("kind") == "error" and parts[-1].get("resumable") is True
 
 
-def truncated(state: Chat, turn_id: str | None) -> Chat:
+def truncated(state: ChatState, turn_id: str | None) -> ChatState:
     """Keep the history up to and including `turn_id`; without one drop all of it, also what was never loaded."""
     turns: Sequence[Mapping[str, Any]] = state.get("turns") or ()
     fields: dict[str, object] = {"activeTurn": None}
@@ -79,7 +90,7 @@ def truncated(state: Chat, turn_id: str | None) -> Chat:
     return refreshed(put_all(state, fields))
 
 
-def loaded(state: Chat, action: Action) -> Chat:
+def loaded(state: ChatState, action: ChatTurnsLoadedAction) -> ChatState:
     """Put an older page in front of the history; turns that are already there win over the page's copies."""
     turns: Sequence[Mapping[str, Any]] = state.get("turns") or ()
     known = {turn.get("id") for turn in turns}
@@ -88,7 +99,7 @@ def loaded(state: Chat, action: Action) -> Chat:
     return put(changed, "turnsNextCursor", action.get("turnsNextCursor"))
 
 
-def used(state: Chat, action: Action) -> Chat:
+def used(state: ChatState, action: ChatUsageAction) -> ChatState:
     """Record the usage of the active turn."""
     active = active_turn(state, action["turnId"])
     return state if active is None else put(state, "activeTurn", put(active, "usage", action["usage"]))
