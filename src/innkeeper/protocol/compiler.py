@@ -121,7 +121,7 @@ class Compiler:
 
     def _object_body(self, declared: Any) -> list[str]:
         """Required members are fetched first, together: an absent one becomes None and fails like any other value."""
-        members = {key: _bare(hint) for key, hint in get_type_hints(declared, include_extras=True).items()}
+        members = {key: bare(hint) for key, hint in get_type_hints(declared, include_extras=True).items()}
         optional = set(declared.__optional_keys__)
         tolerance = self._tolerated.get(declared)
         if tolerance is not None:
@@ -281,7 +281,7 @@ def _split(declared: object) -> tuple[list[type], list[Any]]:
     """The scalar types and the objects of a union. A literal beside `str` says what is known and adds nothing."""
     scalars: list[type] = []
     objects: list[Any] = []
-    for part in _parts(declared):
+    for part in parts(declared):
         if get_origin(part) is Literal:
             scalars += [type(value) for value in get_args(part)]
         elif isinstance(part, type) and part in _EXPECTED:
@@ -291,27 +291,29 @@ def _split(declared: object) -> tuple[list[type], list[Any]]:
     return list(dict.fromkeys(scalars)), objects
 
 
-def _parts(declared: object) -> list[object]:
+def parts(declared: object) -> list[object]:
+    """The members of a union, and of the unions in it; a list of one for anything else."""
     origin = get_origin(declared)
     if origin is Annotated:
-        return _parts(get_args(declared)[0])
+        return parts(get_args(declared)[0])
     if origin in (Union, UnionType):
-        return [part for argument in get_args(declared) for part in _parts(argument)]
+        return [part for argument in get_args(declared) for part in parts(argument)]
     return [declared]
 
 
 def _tag(objects: Sequence[Any]) -> str | None:
     """The member that tells the variants apart: a literal in each, with as many values as possible."""
-    tags = [_literals(variant) for variant in objects]
+    tags = [literals(variant) for variant in objects]
     shared = [key for key in tags[0] if all(key in others for others in tags)] if len(tags) > 1 else []
     return max(shared, key=lambda key: len({value for others in tags for value in others[key]}), default=None)
 
 
-def _literals(variant: Any) -> dict[str, tuple[object, ...]]:
+def literals(variant: Any) -> dict[str, tuple[object, ...]]:
+    """The required members of a TypedDict that can tell it from others, with the values they may have."""
     if not is_typeddict(variant):
         return {}
     hints = get_type_hints(variant, include_extras=True)
-    members = {key: _bare(hints[key]) for key in hints if key in variant.__required_keys__}
+    members = {key: bare(hints[key]) for key in hints if key in variant.__required_keys__}
     return {key: get_args(member) for key, member in members.items() if get_origin(member) is Literal}
 
 
@@ -319,12 +321,13 @@ def _group(objects: Sequence[Any], tag: str) -> dict[object, Any]:
     """The shape behind each value of the tag: a variant, or a smaller union."""
     groups: dict[object, list[Any]] = {}
     for variant in objects:
-        for value in _literals(variant)[tag]:
+        for value in literals(variant)[tag]:
             groups.setdefault(value, []).append(variant)
     return {value: reduce(or_, variants) for value, variants in groups.items()}
 
 
-def _bare(declared: object) -> object:
+def bare(declared: object) -> object:
+    """A member's type without what is said about the member."""
     while get_origin(declared) in (ReadOnly, NotRequired, Required):
         declared = get_args(declared)[0]
     return declared

@@ -20,7 +20,6 @@ from innkeeper.protocol.common.flow import FlowControlAccepted, FlowControlOffer
 from innkeeper.protocol.common.params import (
     AutomationsParams,
     BaseParams,
-    EmptyResult,
     GlobList,
     PaginatedParams,
     PaginatedResult,
@@ -72,7 +71,6 @@ __all__ = [
     "DirectoryEntry",
     "DirectoryEntryType",
     "DispatchActionParams",
-    "EmptyResult",
     "GlobList",
     "Implementation",
     "InitializeParams",

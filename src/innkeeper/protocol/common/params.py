@@ -40,10 +40,6 @@ class PaginatedResult(TypedDict):
     nextCursor: NotRequired[ReadOnly[str]]
 
 
-class EmptyResult(TypedDict):
-    """A result that says "done"."""
-
-
 class GlobList(TypedDict):
     """Glob patterns."""
 
