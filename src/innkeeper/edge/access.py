@@ -7,8 +7,8 @@ Rules
   drive the host of a visitor. `null` is a foreign origin.
 * A request that arrived on a loopback address must name a loopback host, so that a name that an attacker points at this
   machine (DNS rebinding) is of no use. A proxy in front of the host sets `Host` to the address that it forwards to.
-* A refusal is HTTP 403 with a code of the error table, or 503 when there are too many connections. It never repeats what
-  was sent.
+* A refusal is HTTP 403 with a code of the error table, or 503 when there are too many connections. It repeats no
+  token.
 """
 
 import hashlib

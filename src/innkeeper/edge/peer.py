@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 TRY_AGAIN_LATER: Final = 1013
 TOO_SLOW: Final = "too slow; reconnect to resynchronise"
 INTERNAL_ERROR: Final = 1011
+POLICY_VIOLATION: Final = 1008
+TOO_QUIET: Final = "nothing was said"
 WRITE_BYTES: Final = 256 * 1024
 """How much is handed to the wire at once; what a full wire holds beside the outbox is bounded by it and one frame."""
 LINGER_SECONDS: Final = 5.0
@@ -77,6 +79,7 @@ class OutboxPeer:
         self._flush_at = 0.0
         self._closing: tuple[int, str] | None = None
         self._linger: asyncio.TimerHandle | None = None
+        self._silence: asyncio.TimerHandle | None = None
         self._link: Link | None = None
         self._parted = False
         self._ended = False
@@ -91,9 +94,11 @@ class OutboxPeer:
         """The connection is gone."""
         return self._ended
 
-    def attach(self, attach: Attach) -> None:
-        """Makes the connection known to the host."""
+    def attach(self, attach: Attach, *, silence_seconds: float | None = None) -> None:
+        """Makes the connection known to the host; one whose first message does not come in time is closed."""
         self._link = attach(self)
+        if silence_seconds is not None:
+            self._silence = self._loop.call_later(silence_seconds, self.close, POLICY_VIOLATION, TOO_QUIET)
 
     def send(self, frame: Frame, delay_ms: int = 0) -> None:
         if self._closing is not None or self._ended:
@@ -118,6 +123,9 @@ class OutboxPeer:
         """One message of the client; ignored while the connection is being closed."""
         if self._link is None or self._closing is not None:
             return
+        if self._silence is not None:
+            self._silence.cancel()
+            self._silence = None
         try:
             self._link.receive(data)
         except Exception:
@@ -141,8 +149,9 @@ class OutboxPeer:
         self._ended = True
         self._unschedule()
         self._outbox.clear()
-        if self._linger is not None:
-            self._linger.cancel()
+        for timer in (self._linger, self._silence):
+            if timer is not None:
+                timer.cancel()
         link, self._link = self._link, None
         if link is not None:
             link.lost()

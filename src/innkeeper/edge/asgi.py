@@ -1,0 +1,141 @@
+"""The one ASGI application: the WebSocket of the protocol, the page, and a health check, behind the access rules.
+
+Rules
+* Everything but `/healthz` passes `Access` first; a refused WebSocket gets its HTTP status at the upgrade.
+* A connection that says nothing within `HANDSHAKE_SECONDS`, or comes when `limit` are open, is not kept.
+* Messages bypass ASGI: the server's protocol object, which it offers as the extension `EXTENSION`, hands each one to
+  the peer and takes all frames that wait at once (figures: benchmarks/bench_edge.py). ASGI does accepting and ending.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
+from starlette.routing import Route, Router, WebSocketRoute
+
+from innkeeper import limits
+from innkeeper.edge import page
+from innkeeper.edge.access import Access, Refusal
+from innkeeper.edge.peer import Attach, OutboxPeer
+from innkeeper.errors import HostError
+
+log = logging.getLogger(__name__)
+
+Scope = MutableMapping[str, Any]
+Event = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Event]]
+Send = Callable[[Event], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
+
+EXTENSION: Final = "innkeeper.frames"
+
+
+class Frames(Protocol):
+    """What the server's protocol object offers beside ASGI."""
+
+    def open_peer(self, limit_bytes: int) -> OutboxPeer:
+        """The peer of this connection; from now on messages go to it."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class EdgeLimits:
+    """What one listener grants: open connections, and bytes that wait for one client."""
+
+    connections: int = limits.CONNECTIONS
+    outbox_bytes: int = limits.OUTBOX_BYTES
+    message_bytes: int = limits.MESSAGE_BYTES
+    handshake_seconds: float = limits.HANDSHAKE_SECONDS
+
+
+class WebSocketDoor:
+    """The ASGI endpoint of the protocol's WebSocket. `peers` are those that are open; `idle` is set while none is."""
+
+    def __init__(self, attach: Attach, bounds: EdgeLimits) -> None:
+        self._attach = attach
+        self._bounds = bounds
+        self.peers: set[OutboxPeer] = set()
+        self.idle = asyncio.Event()
+        self.idle.set()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if len(self.peers) >= self._bounds.connections:
+            await refuse(scope, receive, send, Refusal(503, "CONNECTIONS_FULL", str(self._bounds.connections)))
+            return
+        frames: Frames = scope["extensions"][EXTENSION]
+        await receive()
+        await send({"type": "websocket.accept"})
+        peer = frames.open_peer(self._bounds.outbox_bytes)
+        self.peers.add(peer)
+        self.idle.clear()
+        try:
+            peer.attach(self._attach, silence_seconds=self._bounds.handshake_seconds)
+            while (event := await receive())["type"] != "websocket.disconnect":
+                peer.receive(event.get("bytes") or event.get("text") or b"")
+        finally:
+            self.peers.discard(peer)
+            if not self.peers:
+                self.idle.set()
+            peer.lost()
+
+
+class Guard:
+    """Access rules in front of an application."""
+
+    def __init__(self, app: App, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        open_to_all = scope["type"] == "http" and scope["path"] == "/healthz"
+        refusal = None if open_to_all else self._access.refusal(scope)
+        if refusal is None:
+            await self._app(scope, receive, send)
+        else:
+            await refuse(scope, receive, send, refusal)
+
+
+async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
+    """Answers with the refusal's status, at the upgrade when the scope is a WebSocket's."""
+    log.warning("a connection was refused: %s %r", refusal.code, refusal.detail[:100])
+    body = _reason(refusal).encode()
+    prefix = "websocket.http" if scope["type"] == "websocket" else "http"
+    headers = [(b"content-type", b"text/plain; charset=utf-8"), (b"cache-control", b"no-store")]
+    headers.append((b"content-length", str(len(body)).encode()))
+    await send({"type": f"{prefix}.response.start", "status": refusal.status, "headers": headers})
+    await send({"type": f"{prefix}.response.body", "body": body})
+
+
+def _reason(refusal: Refusal) -> str:
+    values = {"host": refusal.detail, "origin": refusal.detail, "limit": refusal.detail}
+    error = HostError(refusal.code, **values)
+    return f"{error}\n{error.remedy()}\n"
+
+
+def build_app(door: WebSocketDoor, access: Access, language: str | None = None) -> App:
+    """The application. `language` is the operator's, for readers whose browser names none of ours."""
+
+    async def show_page(request: Request) -> Response:
+        html = page.render(
+            host=request.headers.get("host", ""),
+            accept_language=request.headers.get("accept-language"),
+            language=language,
+        )
+        return HTMLResponse(html, headers=dict(page.HEADERS))
+
+    async def show_health(request: Request) -> Response:
+        return PlainTextResponse("ok", headers={"cache-control": "no-store"})
+
+    async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "websocket":
+            await send({"type": "websocket.http.response.start", "status": 404, "headers": []})
+            await send({"type": "websocket.http.response.body", "body": b"nothing here\n"})
+        else:
+            await PlainTextResponse("nothing here\n", 404)(scope, receive, send)
+
+    routes = [WebSocketRoute("/", door), Route("/", show_page), Route("/healthz", show_health)]
+    return Guard(Router(routes, redirect_slashes=False, default=not_found), access)
