@@ -63,7 +63,9 @@ class Channel:
         self.dropped = False
 
 
-def new_channel(uri: str, kind: ChannelKind, owner: str | None, state: JsonObject, seq: int, *, visible: bool) -> Channel:
+def new_channel(
+    uri: str, kind: ChannelKind, owner: str | None, state: JsonObject, seq: int, *, visible: bool
+) -> Channel:
     return Channel(
         uri=uri,
         kind=kind,

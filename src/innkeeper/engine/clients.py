@@ -61,6 +61,6 @@ def recall_dispatches(client: Client, bodies: Any) -> None:
             envelope = decode(body)
         except JsonError:
             continue
-        if isinstance(envelope, Mapping) and isinstance(origin := envelope.get("origin"), Mapping):
-            if origin.get("clientId") == client.client_id:
-                client.remember(int(origin["clientSeq"]), int(envelope["serverSeq"]))
+        origin = envelope.get("origin") if isinstance(envelope, Mapping) else None
+        if isinstance(envelope, Mapping) and isinstance(origin, Mapping) and origin.get("clientId") == client.client_id:
+            client.remember(int(origin["clientSeq"]), int(envelope["serverSeq"]))

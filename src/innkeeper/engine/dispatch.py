@@ -40,9 +40,9 @@ class Dispatching:
         origin = Origin(client.client_id, client_seq)
         if origin.client_seq in client.applied:
             return self._reject(peer, channel, action, origin, "this action was applied before")
+        action = complete_action(action, now)
         why = self._refuse_shape(peer, channel, action)
         if why is None:
-            action = complete_action(action, now)
             why = refuse(channel.kind, channel.state, action, self._context(channel, client))
         if why is not None:
             return self._reject(peer, channel, action, origin, why)
@@ -84,12 +84,8 @@ class Dispatching:
         agent: JsonObject = next((a for a in agents if a.get("provider") == provider), {})
         return Context(client.client_id, session.state, agent)
 
-    def _reject(
-        self, peer: Connection, channel: Channel, action: JsonObject, origin: Origin, why: str
-    ) -> list[Effect]:
-        return self._ledger.enqueue(
-            self._ledger.reject(peer.id, channel.uri, channel.kind, action, origin, why)
-        )
+    def _reject(self, peer: Connection, channel: Channel, action: JsonObject, origin: Origin, why: str) -> list[Effect]:
+        return self._ledger.enqueue(self._ledger.reject(peer.id, channel.uri, channel.kind, action, origin, why))
 
 
 def is_count(value: object) -> TypeGuard[int]:

@@ -215,9 +215,9 @@ class Ledger:
             match change:
                 case Act(uri, action):
                     self._act(entry, self.channels[uri], action, None)
-                case Create(uri, kind, owner, state):
+                case Create():
                     self._create(entry, change)
-                case Drop(uri):
+                case Drop():
                     self._drop(entry, change)
                 case Also(ops):
                     entry.ops.extend(ops)
@@ -402,9 +402,7 @@ class Ledger:
         if channel.subscribers:
             delta = Delta(channel.uri, step.action, step.seq) if kind_of_action in VOLATILE else None
             self._fan_out(channel, kind_of_action, action_frame(step.body, delta), effects)
-        effects.append(
-            Released(channel.uri, channel.kind, step.action, step.seq, step.origin, step.before, step.after)
-        )
+        effects.append(Released(channel.uri, channel.kind, step.action, step.seq, step.origin, step.before, step.after))
         channel.tail_bytes += len(step.body)
         channel.tail_envelopes += 1
         if channel.tail_envelopes >= self._limits.fold_envelopes and channel.tail_bytes * 4 >= channel.snapshot_bytes:

@@ -12,7 +12,7 @@ Rules
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
 from innkeeper.engine.effects import (
@@ -31,6 +31,7 @@ from innkeeper.engine.effects import (
     Committed,
     Effect,
     FlushLater,
+    JsonObject,
     Released,
     Send,
     Subscribed,
@@ -180,6 +181,31 @@ class Driver:
 
     def _flush(self) -> None:
         self.perform(self.hub.flush())
+
+    # -- reading -------------------------------------------------------------------------------------------------
+
+    def head(self, channel: str) -> JsonObject | None:
+        """The channel's newest state; None when there is none, or it is not in memory (`load`)."""
+        return self.hub.head(channel)
+
+    def kind(self, channel: str) -> str | None:
+        """`root`, `session`, `chat`, …; also of a channel that is not in memory."""
+        return self.hub.kind(channel)
+
+    def owner(self, channel: str) -> str | None:
+        return self.hub.owner(channel)
+
+    def owned_by(self, owner: str) -> Sequence[str]:
+        return self.hub.owned_by(owner)
+
+    def channels(self, kind: str) -> Sequence[str]:
+        """Channels of a kind that are in memory, in order of creation."""
+        return self.hub.channels(kind)
+
+    async def load(self, channel: str) -> JsonObject | None:
+        """The newest state, read from the log first when it is not in memory."""
+        await self.ensure(channel)
+        return self.hub.head(channel)
 
     # -- the host's own changes ----------------------------------------------------------------------------------
 
