@@ -90,9 +90,9 @@ class OutboxPeer:
         return self._outbox.waiting_bytes
 
     @property
-    def ended(self) -> bool:
-        """The connection is gone."""
-        return self._ended
+    def closing(self) -> bool:
+        """It is being closed, or gone; nothing more is taken."""
+        return self._closing is not None or self._ended
 
     def attach(self, attach: Attach, *, silence_seconds: float | None = None) -> None:
         """Makes the connection known to the host; one whose first message does not come in time is closed."""
@@ -101,7 +101,7 @@ class OutboxPeer:
             self._silence = self._loop.call_later(silence_seconds, self.close, POLICY_VIOLATION, TOO_QUIET)
 
     def send(self, frame: Frame, delay_ms: int = 0) -> None:
-        if self._closing is not None or self._ended:
+        if self.closing:
             return
         if self._outbox.put(frame, delay_ms) == "overflow":
             self._overflow()
@@ -112,7 +112,7 @@ class OutboxPeer:
             self._schedule(delay_ms)
 
     def close(self, code: int, reason: str) -> None:
-        if self._closing is not None or self._ended:
+        if self.closing:
             return
         self._closing = (code, reason)
         self._unschedule()
