@@ -24,8 +24,8 @@ from innkeeper.protocol.chat.state import (
     ToolCallResult,
     ToolResultContent,
     Turn,
-    UsageInfo,
 )
+from innkeeper.protocol.common.state import UsageInfo
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 
