@@ -11,7 +11,7 @@ from types import ModuleType
 
 import pytest
 
-SEEN = re.compile(r"(assert_|expect|check|verify|run_|raises|fail|warns|must_|wait_)")
+SEEN = re.compile(r"(assert_|expect|check|verify|run_|raises|fail|warns|must_|wait_|within)")
 
 
 @pytest.fixture(scope="module")
