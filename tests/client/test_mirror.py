@@ -250,7 +250,7 @@ def test_the_kind_of_a_channel_comes_from_the_shape_of_its_state() -> None:
 
 def test_an_action_of_another_kind_of_channel_changes_nothing() -> None:
     mirror = followed("a")
-    mirror.envelope(envelope(11, "x") | {"action": {"type": "chat/said", "word": "x"}})
+    mirror.envelope(envelope(11, "x") | {"action": {"type": "chat/delta", "word": "x"}})
     assert (shown(mirror), mirror.channels[URI].seq) == (["a"], 11)
 
 

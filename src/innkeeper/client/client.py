@@ -96,8 +96,7 @@ class Client:
     async def close(self) -> None:
         """Ends the connection; channels keep their last states, waiting calls raise ConnectionLost. Idempotent."""
         await self._connection.close()
-        for client_seq in list(self._outcomes):
-            self._settle(client_seq, Unconfirmed("the client is closed"))
+        self._give_up("the client is closed")
         for channel in self._channels.values():
             channel.finish()
         self._source.finish()
@@ -213,7 +212,9 @@ class Client:
         future: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()
         self._outcomes[entry.client_seq] = future
         sent = self._connection.notify("dispatchAction", dispatch_params(entry))
-        if not sent and uri not in self._channels:
+        if self._connection.over:
+            self._give_up("the client has ended")
+        elif not sent and uri not in self._channels:
             self._settle(entry.client_seq, Unconfirmed("there is no connection"))
         return Dispatch(entry.client_seq, future)
 
@@ -330,6 +331,8 @@ class Client:
         if isinstance(event, Settled):
             self._settle(event.client_seq, event.outcome)
         elif isinstance(event, Connected | Disconnected | NotificationReceived):
+            if isinstance(event, Disconnected) and event.retry_in is None:
+                self._give_up("the connection has ended")
             self._source.push(event)
         else:
             if isinstance(event, ActionRejected):
@@ -338,6 +341,12 @@ class Client:
                 channel.publish(event)
                 if isinstance(event, ChannelGone):
                     channel.finish()
+
+    def _give_up(self, reason: str) -> None:
+        """No answer will come to anything any more."""
+        self._take(self._mirror.abandon(self._mirror.unanswered(), reason))
+        for client_seq in list(self._outcomes):
+            self._settle(client_seq, Unconfirmed(reason))
 
     def _settle(self, client_seq: int, outcome: Outcome) -> None:
         future = self._outcomes.pop(client_seq, None)

@@ -125,6 +125,7 @@ class Connection:
         if task is not None:
             task.cancel()
             await asyncio.wait([task])
+            await self._transport.close()
         self._end(ConnectionLost("the client is closed"))
 
     @property

@@ -27,7 +27,9 @@ from innkeeper.client.events import (
     StateReplaced,
     Unconfirmed,
 )
-from innkeeper.reduce import ChannelKind, reduce
+from innkeeper.protocol.actions import ACTIONS
+from innkeeper.protocol.channels import ChannelKind
+from innkeeper.reduce import reduce
 
 Reducer = Callable[[ChannelKind, JsonObject, JsonObject], JsonObject]
 
@@ -44,7 +46,7 @@ _SHAPES: tuple[tuple[frozenset[str], ChannelKind], ...] = (
     (frozenset({"annotations"}), "annotations"),
     (frozenset({"canvasId"}), "canvas"),
     (frozenset({"lifecycle", "automation", "sessions"}), "automationRun"),
-    (frozenset({"entries"}), "automation"),
+    (frozenset({"entries"}), "automations"),
     (frozenset({"agents"}), "root"),
 )
 
@@ -273,7 +275,9 @@ class Mirror:
 
 
 def _concerns(action: JsonObject, kind: ChannelKind) -> bool:
-    return str(action.get("type", "")).partition("/")[0] == kind
+    spec = ACTIONS.get(action.get("type", ""))
+    # A type of a newer protocol goes to the reducer, which passes over what it does not know.
+    return spec is None or spec.channel == kind
 
 
 def _check_envelope(envelope: JsonObject) -> None:

@@ -61,16 +61,25 @@ class StdioTransport:
                 return line
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        process, self._process = self._process, None
+        # Kept until it has ended: a close that is cancelled half-way is finished by the next one.
+        process = self._process
         if process is None:
             return
         if process.stdin is not None:
             process.stdin.close()
         for ending in (signal.SIGTERM, signal.SIGKILL):
-            with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(END_SECONDS):
-                    await process.wait()
-                return
+            if await _ends(process):
+                break
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, ending)
         await process.wait()
+        self._process = None
+
+
+async def _ends(process: asyncio.subprocess.Process) -> bool:
+    try:
+        async with asyncio.timeout(END_SECONDS):
+            await process.wait()
+    except TimeoutError:
+        return False
+    return True

@@ -92,9 +92,9 @@ class WebSocketTransport:
             raise _closed(error) from error
 
     async def close(self, code: int = 1000, reason: str = "") -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            await connection.close(code, reason)
+        if self._connection is not None:
+            await self._connection.close(code, reason)
+            self._connection = None
 
     def _open_connection(self) -> "ClientConnection":
         if self._connection is None:
