@@ -1,4 +1,4 @@
-"""Logs to test: each adapter behind the same small door, `Store`, which can end cleanly or crash between two openings."""
+"""Logs to test: each adapter behind the same small door, `Store`, which can end cleanly or crash between openings."""
 
 import asyncio
 import shutil

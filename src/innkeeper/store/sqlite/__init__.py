@@ -1,5 +1,5 @@
-"""The SQLite adapter of `ports.log`: one file, one thread that owns the connection (architecture §7)."""
+"""The SQLite adapter of `ports.log`: one file, one thread that writes to it (architecture §7)."""
 
-from innkeeper.store.sqlite.log import Durability, SqliteLog
+from innkeeper.store.sqlite.log import SWITCH_INTERVAL, Durability, SqliteLog
 
-__all__ = ["Durability", "SqliteLog"]
+__all__ = ["SWITCH_INTERVAL", "Durability", "SqliteLog"]

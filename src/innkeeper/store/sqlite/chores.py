@@ -21,19 +21,28 @@ OVERDUE_SECONDS: Final = 0.05
 """Under steady load, at most this long between two steps."""
 RETRY_SECONDS: Final = 5.0
 QUIET_SECONDS: Final = 0.05
-"""A checkpoint is made when nothing has arrived for this long."""
+"""A checkpoint is made when nothing has arrived for this long, or after this many pages:"""
+CHECKPOINT_PAGES: Final = 1000
+PAGE: Final = 4096
 ALL: Final = 2**63 - 1
 
 log = logging.getLogger(__name__)
 
 
 class Chores:
-    """The background work of one writer; `clock` counts seconds. Not thread-safe."""
+    """The background work of one writer; `clock` counts seconds, `checkpoint` asks for one. Not thread-safe."""
 
     def __init__(
-        self, connection: sqlite3.Connection, floor: WindowFloor, dropped: Iterable[int], clock: Callable[[], float]
+        self,
+        connection: sqlite3.Connection,
+        floor: WindowFloor,
+        dropped: Iterable[int],
+        *,
+        clock: Callable[[], float],
+        checkpoint: Callable[[], None],
     ) -> None:
         self._connection = connection
+        self._checkpoint = checkpoint
         self._floor = floor
         self._clock = clock
         self._sweeps: dict[int, int] = dict.fromkeys(dropped, ALL)
@@ -46,14 +55,22 @@ class Chores:
     def stored(self, plan: Plan) -> None:
         """Note what a plan that is now durable gives to do."""
         if plan.rows:
-            self._floor.add(plan.rows[-1][0], len(plan.rows), sum(len(body) for _, _, body in plan.rows))
+            size = sum(len(body) for _, _, body in plan.rows)
+            self._floor.add(plan.rows[-1][0], len(plan.rows), size)
+            self._wrote(2 + size // PAGE)
         for step in plan.steps:
             if isinstance(step, NewSnapshot):
                 self._sweeps.setdefault(step.id, step.seq)
                 self._sweeps[step.id] = max(self._sweeps[step.id], step.seq)
             elif isinstance(step, GoneChannels):
                 self._sweeps.update(dict.fromkeys(step.ids, ALL))
-        self._uncopied += 1
+        self._wrote(len(plan.steps))
+
+    def _wrote(self, pages: int) -> None:
+        self._uncopied += pages
+        if self._uncopied >= CHECKPOINT_PAGES:
+            self._uncopied = 0
+            self._checkpoint()
 
     def wait_seconds(self) -> float:
         """How long the writer may wait for a batch before it does a step; -1 when there is nothing to do."""
@@ -78,15 +95,17 @@ class Chores:
                 self._prune()
             elif self._uncopied:
                 self._uncopied = 0
-                self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+                self._checkpoint()
         except Exception as error:
             log.warning("background work of the store failed, it is tried again: %s", error)
             self._not_before = self._clock() + RETRY_SECONDS
 
     def finish(self) -> None:
         """Do everything that is due now; stops at a failure."""
-        while self.wait_seconds() >= 0 and self._clock() >= self._not_before:
+        while (self._sweeps or self._pruned < self._floor.floor) and self._clock() >= self._not_before:
             self.step()
+        self._uncopied = 0
+        self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
 
     def _sweep(self, id_: int, up_to: int) -> None:
         """Delete envelopes of one channel: all of a dropped one, else those that snapshot and window leave over."""
@@ -101,6 +120,7 @@ class Chores:
                 self._connection.execute("DELETE FROM dropped WHERE id = ?", (id_,))
         if deleted < ROWS_PER_STEP:
             del self._sweeps[id_]
+        self._wrote(deleted // 2)
 
     def _prune(self) -> None:
         """Delete the next covered envelopes below the window."""
@@ -117,3 +137,4 @@ class Chores:
             )
             put_meta(self._connection, {"pruned": up_to})
         self._pruned = up_to
+        self._wrote(ROWS_PER_STEP // 2)

@@ -17,6 +17,7 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Final
 
+from innkeeper.store.sqlite.checkpoints import KEPT_BYTES, LOG_PAGES
 from innkeeper.store.sqlite.failures import refusal, unreadable
 from innkeeper.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, Migration, migrate
 
@@ -161,8 +162,8 @@ def connect(path: Path, *, synchronous: str) -> sqlite3.Connection:
     try:
         connection.execute(f"PRAGMA synchronous = {synchronous}")
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.execute("PRAGMA wal_autocheckpoint = 2000")
-        connection.execute("PRAGMA journal_size_limit = 67108864")
+        connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
+        connection.execute(f"PRAGMA journal_size_limit = {KEPT_BYTES}")
         connection.execute("PRAGMA secure_delete = FAST")
         connection.execute("PRAGMA busy_timeout = 5000")
     except BaseException:

@@ -13,6 +13,7 @@ import logging
 import sqlite3
 import threading
 import time
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeVar
@@ -20,6 +21,7 @@ from typing import Final, Literal, TypeVar
 from innkeeper.limits import REPLAY_BYTES, REPLAY_ENVELOPES
 from innkeeper.ports.log import Batch, Done, LogImage, StoredChannel, StoreError
 from innkeeper.store.sqlite import files, image, rows
+from innkeeper.store.sqlite.checkpoints import Checkpoints
 from innkeeper.store.sqlite.chores import Chores
 from innkeeper.store.sqlite.failures import failure, unreadable
 from innkeeper.store.sqlite.migrations import MIGRATIONS, Migration, migrate
@@ -28,6 +30,9 @@ from innkeeper.store.window import WindowLimits
 
 Durability = Literal["normal", "full"]
 SYNCHRONOUS: Final[dict[Durability, str]] = {"normal": "NORMAL", "full": "FULL"}
+SWITCH_INTERVAL: Final = 1e-4
+"""Seconds for `sys.setswitchinterval` in a process with a log (the composition root sets it). With Python's 5 ms, a
+loop that computes in bursts below 5 ms and lets go only to poll keeps the writer out for as long as it is busy."""
 
 Result = TypeVar("Result")
 
@@ -57,6 +62,9 @@ class SqliteLog:
         self._max_bytes = max_bytes
         self._migrations = migrations
         self._lock = files.DirectoryLock(path.parent)
+        self._outcomes: deque[Outcome] = deque()
+        self._deliver_due = False
+        self._checkpoints: Checkpoints | None = None
         self._writer: Writer | None = None
         self._loop: asyncio.AbstractEventLoop | None = None
 
@@ -137,7 +145,14 @@ class SqliteLog:
         except BaseException:
             connection.close()
             raise
-        chores = Chores(connection, loaded.floor, loaded.dropped, time.monotonic)
+        self._checkpoints = Checkpoints(self._path)
+        chores = Chores(
+            connection,
+            loaded.floor,
+            loaded.dropped,
+            clock=time.monotonic,
+            checkpoint=self._checkpoints.request,
+        )
         writer.attach(connection, loaded.admission, chores)
         return loaded.image
 
@@ -164,6 +179,8 @@ class SqliteLog:
 
     def _let_go(self, writer: Writer) -> None:
         writer.stop()
+        if self._checkpoints is not None:
+            self._checkpoints.stop()
         with contextlib.suppress(sqlite3.Error):  # as after a crash: the next start recovers
             writer.connection.close()
         self._lock.release()
@@ -204,7 +221,11 @@ class SqliteLog:
         self._on_loop(settle)
 
     def _report(self, outcomes: Sequence[Outcome]) -> None:
-        self._on_loop(self._deliver, outcomes)
+        """In the writer thread. A wake-up that is under way serves for these answers too."""
+        self._outcomes.extend(outcomes)
+        if not self._deliver_due:
+            self._deliver_due = True
+            self._on_loop(self._deliver)
 
     def _on_loop(self, callback: Callable[..., None], *args: object) -> None:
         assert self._loop is not None
@@ -213,8 +234,10 @@ class SqliteLog:
         except RuntimeError:
             log.warning("the event loop is closed; an answer of the log has nobody to go to")
 
-    def _deliver(self, outcomes: Sequence[Outcome]) -> None:
-        for done, error in outcomes:
+    def _deliver(self) -> None:
+        self._deliver_due = False  # first: what is added from now on brings its own wake-up
+        for _ in range(len(self._outcomes)):
+            done, error = self._outcomes.popleft()
             try:
                 done(error)
             except Exception:

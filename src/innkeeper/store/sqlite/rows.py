@@ -2,7 +2,7 @@
 
 Rules
 * Few, large statements: the interpreter lock is given up and taken back around each one, and taking it back waits for
-  the event loop. Envelopes go in as rows of multi-row inserts; a plan of a few envelopes is a single statement.
+  the event loop. A plan of up to `ROWS` envelopes is a single statement, which is a transaction by itself.
 * Whatever fails leaves the connection outside of a transaction, with nothing of the plan stored.
 """
 
@@ -17,13 +17,15 @@ from innkeeper.ports.decisions import DropDecision, DropGrant, PutDecision, PutG
 from innkeeper.ports.log import LogImage, PutClient, Reserve
 from innkeeper.store.admission import CLIENTS, GoneChannels, NewChannel, NewSnapshot, Plan, Row, Step
 
-ROWS: Final = 64
-"""Rows of one insert: each count is a statement that SQLite keeps prepared."""
+ROWS: Final = 256
+"""Rows of one insert at most. Only powers of two are prepared; what is missing to the next is filled with nulls."""
+NO_ROW: Final = (None, None, None)
 
 
 @cache
 def _insert(rows: int) -> str:
-    return "INSERT INTO envelopes VALUES " + ",".join(["(?,?,?)"] * rows)
+    values = "VALUES " + ",".join(["(?,?,?)"] * rows)
+    return f"INSERT INTO envelopes SELECT * FROM ({values}) WHERE column1 IS NOT NULL"
 
 
 def store(connection: sqlite3.Connection, plan: Plan) -> None:
@@ -78,7 +80,11 @@ def end(connection: sqlite3.Connection, last_seq: int) -> None:
 
 
 def _put_rows(connection: sqlite3.Connection, rows: Sequence[Row]) -> None:
-    connection.execute(_insert(len(rows)), rows[0] if len(rows) == 1 else list(chain.from_iterable(rows)))
+    count = len(rows)
+    size = 1 << (count - 1).bit_length()
+    values = chain(chain.from_iterable(rows), NO_ROW * (size - count))
+    # executemany with one set of values: execute would take the interpreter lock once more, for the last row's number
+    connection.executemany(_insert(size), (tuple(values),))
 
 
 def _put_step(connection: sqlite3.Connection, step: Step) -> None:
