@@ -13,7 +13,7 @@ from innkeeper.reduce import reduce
 USER = {"text": "hi", "origin": {"kind": "user"}}
 KINDS = {ROOT: "root", SESSION: "session", CHAT: "chat"}
 names = st.sampled_from(["a", "b", "c"])
-texts = st.text(max_size=4)
+texts = st.text(min_size=1, max_size=4)
 
 
 class Mirror:
@@ -57,6 +57,8 @@ class Convergence(RuleBasedStateMachine):
         self.connection = 0
         self.mirrors: dict[str, Mirror] = {}
         self.turns = 0
+        self.come("a")
+        self.start("a")
 
     @rule(name=names)
     def come(self, name: str) -> None:
@@ -154,13 +156,32 @@ class Convergence(RuleBasedStateMachine):
     def disk_catches_up(self) -> None:
         self.world.pump()
 
-    @rule()
-    def disk_is_full(self) -> None:
+    @rule(name=names, text=texts)
+    def disk_is_full(self, name: str, text: str) -> None:
+        self.world.held = True
+        self.stream(text)
+        self.draft(name, text)
+        self.stream(text)
+        self.retitle(name, text)
         self.world.fail()
+
+    @rule(text=texts)
+    def many_changes_while_somebody_is_away(self, text: str) -> None:
+        self.go("b")
+        for _ in range(8):
+            self.stream(text)
+            self.draft("a", text)
+        self.come("b")
 
     @rule()
     def flush(self) -> None:
         self.world.run(self.world.hub.flush())
+
+    @rule()
+    def crash_while_a_client_is_ahead_of_the_log(self) -> None:
+        self.stream("ahead")
+        self.crash()
+        self.come("a")
 
     @rule()
     def crash(self) -> None:
@@ -194,4 +215,4 @@ class Convergence(RuleBasedStateMachine):
 
 
 TestConvergence = Convergence.TestCase
-TestConvergence.settings = settings(max_examples=60, stateful_step_count=40, deadline=None)
+TestConvergence.settings = settings(max_examples=120, stateful_step_count=40, deadline=None)
