@@ -65,9 +65,11 @@ dist:
 soak *arguments:
     INNKEEPER_SOAK=1 pytest -n {{ workers }} --timeout 1800 {{ arguments }}
 
-# The figures of the README and the notes
-bench *arguments:
-    python -m benchmarks {{ arguments }}
+# The figures: every benchmark, or those named: `just bench store`
+bench *names:
+    for name in {{ if names == "" { "$(ls benchmarks/bench_*.py | sed 's/.*bench_//; s/[.]py$//')" } else { names } }}; do \
+        echo "== $name"; python "benchmarks/bench_$name.py"; \
+    done
 
 # Everything that must hold, one test run
 ci: lint types i18n drift cov docs dist

@@ -100,7 +100,7 @@ def read_declarations() -> dict[str, Any]:
     for info in pkgutil.walk_packages(innkeeper.protocol.__path__, "innkeeper.protocol."):
         if info.name.split(".")[2] not in TOOLS or info.name == "innkeeper.protocol.actions":
             module = importlib.import_module(info.name)
-            names = [name for name in vars(module) if name[0].isupper() and not name.isupper() or name == "URI"]
+            names = [name for name in vars(module) if (name[0].isupper() and not name.isupper()) or name == "URI"]
             found |= {name: getattr(module, name) for name in names if is_ours(getattr(module, name))}
     return found
 

@@ -114,6 +114,10 @@ def cli_page(command: Any) -> str:
         "# Command line\n\n`innkeeper COMMAND --help` shows the same texts, in Chinese where the locale is Chinese. "
         "`--json` is accepted by every command that prints data.\n\n"
     )
+    codes = optional("innkeeper.cli.exit_codes")
+    if codes is not None:
+        rows = [(str(code), text(msgid)) for code, msgid in sorted(codes.EXIT_CODES.items())]
+        page += "## Exit codes\n\n" + table(("code", "meaning"), rows)
     for path, each in commands(command, ("innkeeper",)):
         page += f"## `{' '.join(path)}`\n\n" if len(path) > 1 else ""
         page += f"```text\n{help_of(each, path)}\n```\n\n"

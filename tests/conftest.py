@@ -29,6 +29,12 @@ def shared() -> Path:
     return path
 
 
+@pytest.fixture(scope="session")
+def kill_rounds() -> int:
+    """How often a test of sudden death repeats it: 20, and 200 under `just soak`."""
+    return 200 if os.environ.get("INNKEEPER_SOAK") == "1" else 20
+
+
 def pytest_configure(config: pytest.Config) -> None:
     SKIPPED.clear()
 
