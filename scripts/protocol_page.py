@@ -68,6 +68,8 @@ def shape(value: object) -> str:
             return f"`{value.__name__}`"
         case list() | tuple() | set() | frozenset():
             return ", ".join(sorted(map(shape, value)))
+        case _ if hasattr(value, "__metadata__"):
+            return shape(get_args(value)[0])
         case _ if get_args(value):
             return " or ".join(map(shape, get_args(value)))
         case _:
