@@ -124,6 +124,12 @@ class Edge:
 
 
 @pytest.fixture
+def recording() -> type[RecordingHost]:
+    """A host for edges that are no listener."""
+    return RecordingHost
+
+
+@pytest.fixture
 async def edges() -> AsyncIterator[Callable[..., Coroutine[Any, Any, Edge]]]:
     """Starts listeners that are stopped after the test."""
     async with AsyncExitStack() as stack:
