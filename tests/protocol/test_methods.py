@@ -138,5 +138,5 @@ def test_only_the_handshake_and_ping_come_before_the_handshake() -> None:
 
 
 def test_another_channel_than_the_fixed_one_is_refused() -> None:
-    with pytest.raises(CheckError, match='params.channel: expected "ahp-root://"'):
+    with pytest.raises(CheckError, match=r'params\.channel: expected "ahp-root://"'):
         check_params("ping", {"channel": "ahp-session:/1"})

@@ -4,6 +4,7 @@ import pytest
 
 from innkeeper.protocol import errors, uris
 from innkeeper.protocol.check import check
+from innkeeper.protocol.common.commands import ResourceRequestParams
 from innkeeper.wire import jsonrpc
 
 
@@ -85,7 +86,7 @@ def test_an_error_about_tokens_names_the_resources() -> None:
 
 
 def test_an_error_about_permission_may_name_the_request_that_helps() -> None:
-    request: errors.ResourceRequestParams = {"channel": "ahp-root://", "uri": "file:///a", "read": True}
+    request: ResourceRequestParams = {"channel": "ahp-root://", "uri": "file:///a", "read": True}
     error = errors.permission_denied("no access to file:///a", request)
     assert (error.code, error.data) == (-32009, {"request": request})
     check(errors.PermissionDeniedErrorData, error.data)

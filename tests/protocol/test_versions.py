@@ -57,20 +57,9 @@ def test_no_fitting_offer_names_what_is_supported(offered: list[str]) -> None:
 @pytest.mark.parametrize(
     "entry",
     [
-        "v1.0.0",
-        "1.0",
-        "1.0.0-rc.1",
-        "01.0.0",
-        "1.00.0",
-        "1.0.0+5",
-        "",
-        " 1.0.0",
-        "1.0.0\n",
-        "1.0.0.0",
-        "١.0.0",
-        "-1.0.0",
-    ]
-    + ["1.0." + "9" * 100, 1, 1.0, None, ["1.0.0"]],
+        *("v1.0.0", "1.0", "1.0.0-rc.1", "01.0.0", "1.00.0", "1.0.0+5", "", " 1.0.0", "1.0.0\n", "1.0.0.0"),
+        *("١.0.0", "-1.0.0", "1.0." + "9" * 100, 1, 1.0, None, ["1.0.0"]),
+    ],
 )
 def test_one_malformed_entry_spoils_the_whole_offer(entry: object) -> None:
     for offered, position in (([entry], 0), (["1.0.0", entry], 1), ([entry, "1.0.0"], 0)):

@@ -145,6 +145,22 @@ from innkeeper.protocol.terminal.actions import (
     TerminalTitleChangedAction,
 )
 
+__all__ = [
+    "ACTIONS",
+    "ActionSpec",
+    "AnnotationsAction",
+    "AutomationAction",
+    "AutomationRunAction",
+    "CanvasAction",
+    "ChangesetAction",
+    "ChatAction",
+    "ResourceWatchAction",
+    "RootAction",
+    "SessionAction",
+    "StateAction",
+    "TerminalAction",
+]
+
 StateAction: TypeAlias = (
     RootAction
     | SessionAction
