@@ -1,0 +1,109 @@
+"""What the host needs of the driver: reading state, changing it, telling clients (architecture §4).
+
+Rules
+* State is read from the *head*: what was decided counts at once, also before it is durable.
+* `post` never fails and never waits; what it changes is applied again after a failed append. `commit` waits until the
+  change is durable, or raises; a client's command that must not be half done uses it.
+* Nothing acts on a channel that is gone: `act` is the one place that checks.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Protocol
+
+from innkeeper.engine.effects import Act, Change, JsonObject
+from innkeeper.host.driver import Driver
+
+Action = Mapping[str, Any]
+
+
+class Core(Protocol):
+    """The driver, as far as the host goes."""
+
+    def head(self, channel: str) -> JsonObject | None:
+        """The channel's newest state; None when there is no such channel, or it is not in memory."""
+        ...
+
+    def kind(self, channel: str) -> str | None:
+        """`root`, `session`, `chat`, …; also of a channel that is not in memory."""
+        ...
+
+    def owner(self, channel: str) -> str | None:
+        """The session of a chat."""
+        ...
+
+    def owned_by(self, owner: str) -> Sequence[str]: ...
+
+    def channels(self, kind: str) -> Sequence[str]: ...
+
+    async def load(self, channel: str) -> JsonObject | None:
+        """The state, read from the log first when it is not in memory."""
+        ...
+
+    def post(self, *changes: Change) -> None: ...
+
+    async def commit(self, *changes: Change, keep: bool = False) -> None:
+        """Raises StorageFailed; nothing of the changes has then taken effect."""
+        ...
+
+    def notify(self, channel: str, method: str, params: JsonObject) -> None:
+        """A notification to the channel's subscribers, after everything numbered so far."""
+        ...
+
+    def expire(self, client_id: str) -> None:
+        """The client's grace period is over: its subscriptions end."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        """A named task whose failure is logged and harms nothing else."""
+        ...
+
+
+class DriverCore:
+    """The real one."""
+
+    def __init__(self, driver: Driver) -> None:
+        self._driver = driver
+        self._hub = driver.hub
+
+    def head(self, channel: str) -> JsonObject | None:
+        return self._hub.head(channel)
+
+    def kind(self, channel: str) -> str | None:
+        return self._hub.kind(channel)
+
+    def owner(self, channel: str) -> str | None:
+        return self._hub.owner(channel)
+
+    def owned_by(self, owner: str) -> Sequence[str]:
+        return self._hub.owned_by(owner)
+
+    def channels(self, kind: str) -> Sequence[str]:
+        return self._hub.channels(kind)
+
+    async def load(self, channel: str) -> JsonObject | None:
+        await self._driver.ensure(channel)
+        return self._hub.head(channel)
+
+    def post(self, *changes: Change) -> None:
+        self._driver.post(*changes)
+
+    async def commit(self, *changes: Change, keep: bool = False) -> None:
+        await self._driver.commit(*changes, keep=keep)
+
+    def notify(self, channel: str, method: str, params: JsonObject) -> None:
+        self._driver.notify(channel, method, params)
+
+    def expire(self, client_id: str) -> None:
+        self._driver.expire(client_id)
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        return self._driver.spawn(work, name)
+
+
+def act(core: Core, channel: str, *actions: Action) -> bool:
+    """Post `actions` as one change; False when the channel is gone and nothing was done."""
+    if not actions or core.head(channel) is None:
+        return False
+    core.post(*(Act(channel, action) for action in actions))
+    return True

@@ -1,0 +1,123 @@
+"""Own commands, under the reserved prefix `x-innkeeper/` (AHP §0, architecture §6); docs/reference/extensions.md.
+
+Rules
+* The same objects stand behind them as behind everything else; they decide nothing of their own.
+* A call that a person makes here counts as their Allow once (M6.9); enablement and filters still hold.
+* Never a value of an environment variable, a header or an input in a result.
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from innkeeper.host.commands import Asker, Handler
+from innkeeper.host.core import Core
+from innkeeper.host.faults import bad_params, no_session
+from innkeeper.host.running import RunningTurns
+from innkeeper.host.servers import Servers
+from innkeeper.host.settings import HostSettings
+from innkeeper.ports.clock import Clock
+from innkeeper.ports.mcp import McpGateway, McpServers
+from innkeeper.protocol.errors import NOT_FOUND, RpcError
+from innkeeper.protocol.uris import ROOT
+
+Params = Mapping[str, Any]
+
+
+class Extensions:
+    def __init__(
+        self,
+        core: Core,
+        servers: Servers,
+        mcp: McpServers,
+        gateway: McpGateway,
+        running: RunningTurns,
+        clock: Clock,
+        settings: HostSettings,
+    ) -> None:
+        self._core = core
+        self._servers = servers
+        self._mcp = mcp
+        self._gateway = gateway
+        self._running = running
+        self._settings = settings
+        self._clock = clock
+        self._began = clock.monotonic()
+
+    def table(self) -> dict[str, Handler]:
+        return {
+            "x-innkeeper/status": self.status,
+            "x-innkeeper/mcp/list": self.list_servers,
+            "x-innkeeper/mcp/connect": self.connect,
+            "x-innkeeper/mcp/disconnect": self.disconnect,
+            "x-innkeeper/mcp/call": self.call,
+        }
+
+    async def status(self, asker: Asker, params: Params) -> object:
+        agents = (self._core.head(ROOT) or {}).get("agents") or ()
+        return {
+            "version": self._settings.version,
+            "uptimeSeconds": round(self._clock.monotonic() - self._began),
+            "agents": [agent["provider"] for agent in agents],
+            "sessions": len(self._core.channels("session")),
+            "runningTurns": len(self._running),
+        }
+
+    async def list_servers(self, asker: Asker, params: Params) -> object:
+        session = self._session(params)
+        await self._servers.read(session)
+        return {"items": [asdict(report) for report in self._mcp.report(session)]}
+
+    async def connect(self, asker: Asker, params: Params) -> object:
+        session = self._session(params)
+        await self._servers.read(session)
+        await self._mcp.start(session, self._server_id(session, params))
+        return await self.list_servers(asker, params)
+
+    async def disconnect(self, asker: Asker, params: Params) -> object:
+        session = self._session(params)
+        await self._servers.read(session)
+        await self._mcp.stop(session, self._server_id(session, params))
+        return await self.list_servers(asker, params)
+
+    async def call(self, asker: Asker, params: Params) -> object:
+        session = self._session(params)
+        await self._servers.read(session)
+        arguments = params.get("arguments", {})
+        if not isinstance(arguments, dict):
+            raise bad_params("params.arguments must be an object")
+        server, tool = _text(params, "server"), _text(params, "tool")
+        return await self._gateway.call_tool_by_person(session, server, tool, arguments)
+
+    def _session(self, params: Params) -> str:
+        uri = _text(params, "channel")
+        if self._core.kind(uri) != "session":
+            raise no_session(uri)
+        return uri
+
+    def _server_id(self, session: str, params: Params) -> str:
+        """`server` is the name or the customization id of a server of the session."""
+        wanted = _text(params, "server")
+        for report in self._mcp.report(session):
+            if wanted in (report.id, report.name):
+                return report.id
+        raise RpcError(NOT_FOUND, f"there is no MCP server {wanted[:100]} in this session", {"code": "SERVER_UNKNOWN"})
+
+
+def _text(params: Params, name: str) -> str:
+    value = params.get(name)
+    if not isinstance(value, str) or not value:
+        raise bad_params(f"params.{name} must be a non-empty string")
+    return value
+
+
+EXTENSION_METHODS = frozenset(
+    {
+        "x-innkeeper/status",
+        "x-innkeeper/mcp/list",
+        "x-innkeeper/mcp/connect",
+        "x-innkeeper/mcp/disconnect",
+        "x-innkeeper/mcp/call",
+    }
+)
+"""What `Extensions.table` serves; the engine is told before those objects exist."""

@@ -1,0 +1,237 @@
+"""What a running turn reports to, and asks, the host: the `TurnOutput` that a provider is handed (providers.spi).
+
+Rules
+* Signals keep their order. They go into the state once a loop tick, adjacent deltas as one, so that not every token
+  is an envelope; before anything is asked, and before the turn ends, what waits goes first.
+* After the end of the turn nothing is taken any more.
+* What the agent may not run by itself is decided by the session's configuration, else by a person (`host.access`).
+"""
+
+import asyncio
+import logging
+from typing import Any
+
+from innkeeper.host import access
+from innkeeper.host.core import Core, act
+from innkeeper.host.questions import ConversationQuestions
+from innkeeper.host.running import RunningTurn
+from innkeeper.host.signals import merged
+from innkeeper.host.subagents import Router
+from innkeeper.host.titles import Titles
+from innkeeper.host.views import State, active_turn, input_request, tool_call
+from innkeeper.host.waits import Waits
+from innkeeper.ports.questions import Answer, Confirmation
+from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
+from innkeeper.providers.spi import InputAnswer, Signal, SubagentStarted, TitleSuggested
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+
+class Output:
+    """The output of one turn. `timeout` bounds what waits for a client or a person, in seconds."""
+
+    def __init__(
+        self,
+        turn: RunningTurn,
+        core: Core,
+        router: Router,
+        questions: ConversationQuestions,
+        waits: Waits,
+        titles: Titles,
+        *,
+        timeout: float,
+    ) -> None:
+        self._turn = turn
+        self._core = core
+        self._router = router
+        self._questions = questions
+        self._waits = waits
+        self._titles = titles
+        self._timeout = timeout
+        self._pending: list[Signal] = []
+        self._scheduled = False
+        self._open = True
+        self._started = asyncio.Event()
+
+    def emit(self, signal: Signal) -> None:
+        if not self._open:
+            log.debug("turn %s: %s after its end", self._turn.turn_id, type(signal).__name__)
+            return
+        self._pending.append(signal)
+        if not self._scheduled:
+            self._scheduled = True
+            asyncio.get_running_loop().call_soon(self.flush)
+
+    def flush(self) -> None:
+        """Put what waits into the state. A signal that cannot be placed is logged; the others are not lost with it."""
+        self._scheduled = False
+        signals, self._pending = merged(self._pending), []
+        for signal in signals:
+            try:
+                self._deliver(signal)
+            except Exception:
+                log.exception("turn %s: a %s could not be used", self._turn.turn_id, type(signal).__name__)
+
+    def close(self) -> None:
+        """Take nothing any more; what was reported before is in the state."""
+        self.flush()
+        self._open = False
+
+    async def confirm(self, call: str, confirmation: Confirmation, *, subagent: str | None = None) -> Answer:
+        self.flush()
+        place = await self._place(subagent)
+        if place is None:
+            return Answer(False, reason="cancelled")
+        chat, turn_id = place
+        state = tool_call(active_turn(self._core.head(chat), turn_id), call)
+        match self._decision(state):
+            case "allow":
+                act(self._core, chat, _approved(turn_id, call, confirmation))
+                return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))
+            case "deny":
+                return Answer(False, reason="user", message=text("question.deniedBySetting"))
+            case _:
+                return await self._questions.ask(chat, turn_id, call, confirmation)
+
+    async def ask(self, request: ChatInputRequest) -> InputAnswer:
+        self.flush()
+        chat, turn_id, id = self._turn.chat, self._turn.turn_id, request["id"]
+        if active_turn(self._core.head(chat), turn_id) is None:
+            return InputAnswer("cancel")
+        answered = self._waits.open(chat, turn_id, _Completed(id))
+        act(self._core, chat, {"type": "chat/inputRequested", "turnId": turn_id, "request": request})
+        try:
+            async with asyncio.timeout(self._timeout):
+                return _input_answer(await answered)
+        except TimeoutError:
+            act(self._core, chat, {"type": "chat/inputCompleted", "requestId": id, "response": "cancel"})
+            return InputAnswer("cancel")
+
+    async def run_client_tool(self, call: str, tool_input: str, invocation: str) -> ToolCallResult:
+        self.flush()
+        place = self._router.place_of_call(call)
+        if place is None:
+            return _unsuccessful(text("clientTool.unknownCall"))
+        chat, turn_id = place
+        ready = {
+            "type": "chat/toolCallReady",
+            "turnId": turn_id,
+            "toolCallId": call,
+            "invocationMessage": invocation,
+            "toolInput": tool_input,
+            "confirmed": "not-needed",
+        }
+        ended = self._waits.open(chat, turn_id, lambda turn: _ended_call(turn, call))
+        act(self._core, chat, ready)
+        if not self._owner_is_here(chat, turn_id, call):
+            self._fail_call(chat, turn_id, call, text("clientTool.ownerAway"))
+        try:
+            async with asyncio.timeout(self._timeout):
+                return _result(await ended)
+        except TimeoutError:
+            self._fail_call(chat, turn_id, call, text("clientTool.timeout", seconds=f"{self._timeout:g}"))
+            return _unsuccessful(text("clientTool.timeout", seconds=f"{self._timeout:g}"))
+
+    def _deliver(self, signal: Signal) -> None:
+        if isinstance(signal, TitleSuggested):
+            self._titles.suggested(self._turn.session, self._turn.chat, signal.title)
+            return
+        self._router.deliver(signal)
+        if isinstance(signal, SubagentStarted):
+            self._started.set()
+
+    async def _place(self, subagent: str | None) -> tuple[str, str] | None:
+        """Where the agent speaks; a subagent that has not started yet is waited for, and not for ever."""
+        place = self._router.place(subagent)
+        try:
+            async with asyncio.timeout(self._timeout):
+                while place is None:
+                    self._started.clear()
+                    await self._started.wait()
+                    place = self._router.place(subagent)
+        except TimeoutError:
+            return None
+        return place
+
+    def _decision(self, call: State | None) -> access.Decision:
+        session = self._core.head(self._turn.session) or {}
+        config = (session.get("config") or {}).get("values") or {}
+        return access.decide(config, str((call or {}).get("toolName", "")))
+
+    def _owner_is_here(self, chat: str, turn_id: str, call: str) -> bool:
+        state = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}
+        owner = (state.get("contributor") or {}).get("clientId")
+        session = self._core.head(self._turn.session) or {}
+        return any(client.get("clientId") == owner for client in session.get("activeClients") or ())
+
+    def _fail_call(self, chat: str, turn_id: str, call: str, why: str) -> None:
+        if tool_call(active_turn(self._core.head(chat), turn_id), call) is not None:
+            act(self._core, chat, failed_call(turn_id, call, why))
+
+
+class _Completed:
+    """Sees the request open, then answered: an id may be used again."""
+
+    __slots__ = ("_id", "_open")
+
+    def __init__(self, id: str) -> None:
+        self._id = id
+        self._open = False
+
+    def __call__(self, turn: State) -> State | None:
+        part = input_request(turn, self._id)
+        if part is not None and part.get("response") is None:
+            self._open = True
+            return None
+        return part if self._open else None
+
+
+def failed_call(turn_id: str, call: str, why: str) -> dict[str, Any]:
+    """The host's end of a call that its executor did not, or can no longer, finish (AHP §9.2)."""
+    return {
+        "type": "chat/toolCallComplete",
+        "turnId": turn_id,
+        "toolCallId": call,
+        "result": _unsuccessful(why),
+    }
+
+
+def _unsuccessful(why: str) -> ToolCallResult:
+    return {"success": False, "pastTenseMessage": why, "error": {"message": why}}
+
+
+def _approved(turn_id: str, call: str, confirmation: Confirmation) -> dict[str, Any]:
+    ready: dict[str, Any] = {
+        "type": "chat/toolCallReady",
+        "turnId": turn_id,
+        "toolCallId": call,
+        "invocationMessage": confirmation.invocation,
+        "confirmed": "setting",
+    }
+    if confirmation.tool_input is not None:
+        ready["toolInput"] = confirmation.tool_input
+    return ready
+
+
+def _ended_call(turn: State, call: str) -> State | None:
+    state = tool_call(turn, call)
+    return state if state is not None and state.get("status") in ("completed", "cancelled") else None
+
+
+def _result(call: State | None) -> ToolCallResult:
+    if call is None:
+        return _unsuccessful(text("clientTool.turnEnded"))
+    if call.get("status") != "completed":
+        return _unsuccessful(text("clientTool.resultDenied"))
+    names = ("success", "pastTenseMessage", "content", "structuredContent", "error")
+    return {name: call[name] for name in names if name in call}  # type: ignore[return-value]
+
+
+def _input_answer(part: State | None) -> InputAnswer:
+    if part is None:
+        return InputAnswer("cancel")
+    if part["response"] != "accept":
+        return InputAnswer(part["response"])
+    answers = part["request"].get("answers") or {}
+    return InputAnswer("accept", {id: a for id, a in answers.items() if a.get("state") != "draft"})

@@ -1,0 +1,160 @@
+"""The host's word on client actions that the protocol allows (AHP §6, §9.7, §10.1). Pure: it reads head state.
+
+Rules
+* The engine has checked shape, direction, capability and the table of AHP §9.9 before; here is what only the host
+  knows. A refusal is a sentence that a person can read.
+* A toggle is stored in the transaction of its echo, and the echo carries the resolved set (C2.3, C8.1).
+* Where an answer contradicts itself, an option that denies among approvals, it is refused: nothing is guessed (M6.4).
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from innkeeper.engine.effects import Admission, Admit, JsonObject, Refuse
+from innkeeper.engine.hub import Hub
+from innkeeper.host.summaries import moment
+from innkeeper.host.views import active_turn, customization, tool_call
+from innkeeper.limits import QUEUED_MESSAGES
+from innkeeper.ports.mcp import McpServers, ToggleRefused
+from innkeeper.protocol.status import IS_ARCHIVED
+
+Check = Callable[[JsonObject, JsonObject, JsonObject], str | None]
+"""(chat state, session state, action) -> reason to refuse, or None."""
+
+
+class HostPolicy:
+    """The engine's `Policy`. `join` gives it the MCP servers, which are built after the engine; until then toggles are
+    refused."""
+
+    def __init__(self) -> None:
+        self._mcp: McpServers | None = None
+
+    def join(self, mcp: McpServers) -> None:
+        self._mcp = mcp
+
+    def admit(self, view: Hub, channel: str, kind: str, action: JsonObject, client_id: str, now: str) -> Admission:
+        state = view.head(channel) or {}
+        if kind == "chat":
+            return self._chat(state, view.head(view.owner(channel) or "") or {}, action, now)
+        if kind == "session":
+            return self._session(channel, state, action, now)
+        return Admit(action)
+
+    def _chat(self, chat: JsonObject, session: JsonObject, action: JsonObject, now: str) -> Admission:
+        check = CHAT_CHECKS.get(action["type"])
+        why = None if check is None else check(chat, session, action)
+        if why is not None:
+            return Refuse(why)
+        if action["type"] == "chat/turnCancelled" and not action["duration"]:
+            return Admit({**action, "duration": _since_start(chat, now)})
+        return Admit(action)
+
+    def _session(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
+        match action["type"]:
+            case "session/customizationToggled":
+                return self._toggle(uri, session, action, now)
+            case "session/mcpServerStartRequested":
+                entry = customization(session, action["id"]) or {}
+                if not _is_on(entry):
+                    return Refuse(f"{entry.get('name', action['id'])} is switched off here; switch it on first")
+            case "session/workingDirectoryReplaced":
+                return Refuse("the working directory of a running session cannot be replaced")
+            case "session/workingDirectorySet" | "session/workingDirectoryRemoved" if active_turns(session):
+                return Refuse("a turn is in progress; the working directories can be changed when it has ended")
+        return Admit(action)
+
+    def _toggle(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
+        entry = customization(session, action["id"]) or {}
+        if entry.get("type") != "mcpServer":
+            return Refuse(f"{entry.get('name', action['id'])} cannot be switched on this host yet")
+        if self._mcp is None:
+            return Refuse("the host is starting; try again")
+        try:
+            plan = self._mcp.plan_toggle(uri, action["id"], action["enablement"], now)
+        except ToggleRefused as refused:
+            return Refuse(str(refused))
+        if plan is None:
+            return Refuse("the servers of this session are being read; try again")
+        return Admit({**action, "enablement": list(plan.enablement)}, also=tuple(plan.ops))
+
+
+def active_turns(session: JsonObject) -> bool:
+    return any(int(chat.get("status") or 0) & 8 for chat in session.get("chats") or ())
+
+
+def _since_start(chat: JsonObject, now: str) -> int:
+    turn = active_turn(chat) or {}
+    return max(0, round((moment(now) - moment(turn.get("startedAt", now))) * 1000))
+
+
+def _is_on(entry: JsonObject) -> bool:
+    decisions = entry.get("enablement") or ()
+    return bool(decisions[0].get("enabled", True)) if decisions else True
+
+
+def _takes_turns(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    if session.get("lifecycle") == "failed":
+        reason = (session.get("creationError") or {}).get("message", "")
+        return f"the session could not be created: {reason}"
+    if chat.get("interactivity", "full") != "full":
+        return "this chat is read-only"
+    if int(session.get("status") or 0) & IS_ARCHIVED or int(chat.get("status") or 0) & IS_ARCHIVED:
+        return "this conversation is archived; take it out of the archive first"
+    return None
+
+
+def _from_user(action: JsonObject) -> str | None:
+    message: Mapping[str, Any] = action.get("message") or action.get("steeringMessage") or {}
+    message = message.get("message") or message
+    kind = (message.get("origin") or {}).get("kind", "user")
+    return None if kind == "user" else f"clients send messages of the user, not of kind {str(kind)[:40]}"
+
+
+def _turn_started(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    return _takes_turns(chat, session, action) or _from_user(action)
+
+
+def _turn_cancelled(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    if (chat.get("origin") or {}).get("kind") == "tool" and chat.get("interactivity") == "read-only":
+        return "an agent of another chat works here; cancel the turn of that chat"
+    return None
+
+
+def _pending_set(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    queue = chat.get("queuedMessages") or ()
+    if (why := _takes_turns(chat, session, action) or _from_user(action)) is not None:
+        return why
+    known = any(message.get("id") == action.get("id") for message in queue)
+    if action.get("kind") == "queued" and not known and len(queue) >= QUEUED_MESSAGES:
+        return f"{QUEUED_MESSAGES} messages wait already"
+    return None
+
+
+def _truncated(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    return "this chat is read-only" if chat.get("interactivity", "full") != "full" else None
+
+
+def _confirmed(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    call = tool_call(active_turn(chat, action["turnId"]), action["toolCallId"]) or {}
+    chosen = action.get("selectedOptionId")
+    option = next((o for o in call.get("options") or () if o.get("id") == chosen), None)
+    if option is None:
+        return None
+    wanted = "approve" if action["approved"] else "deny"
+    if option.get("kind") in ("approve", "deny") and option["kind"] != wanted:
+        return f"the option {chosen} does not {wanted} the call"
+    return None
+
+
+CHAT_CHECKS: Mapping[str, Check] = MappingProxyType(
+    {
+        "chat/turnStarted": _turn_started,
+        "chat/turnResume": _takes_turns,
+        "chat/turnCancelled": _turn_cancelled,
+        "chat/truncated": _truncated,
+        "chat/pendingMessageSet": _pending_set,
+        "chat/steeringMessageSet": _pending_set,
+        "chat/toolCallConfirmed": _confirmed,
+    }
+)

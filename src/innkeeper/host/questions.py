@@ -1,0 +1,150 @@
+"""Questions to a person, asked in the conversation (M6.1, M6.2, M6.4, AHP §9.2).
+
+Rules
+* The question is the tool call itself, pending confirmation, with its options; any client may answer.
+* Only an explicit approval is one: a cancelled turn, a closed session, a time-out, an option that denies are denials.
+* A question that nobody waits for any more is withdrawn.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from typing import Any
+
+from innkeeper.host.core import Core, act
+from innkeeper.host.running import RunningTurns
+from innkeeper.host.views import State, active_turn, plain, tool_call
+from innkeeper.host.waits import Waits
+from innkeeper.limits import QUESTION_SECONDS
+from innkeeper.ports.questions import Answer, Caller, Confirmation
+from innkeeper.texts import text
+
+META = "x-innkeeper/"
+
+
+class ConversationQuestions:
+    """The `Questions` of a host: the gate's, through `confirm`, and an agent's own, through `ask`."""
+
+    def __init__(self, core: Core, waits: Waits, running: RunningTurns, *, timeout: float = QUESTION_SECONDS) -> None:
+        self._core = core
+        self._waits = waits
+        self._running = running
+        self._timeout = timeout
+        self._asking: dict[tuple[str, str], asyncio.Lock] = {}
+
+    async def confirm(self, caller: Caller, confirmation: Confirmation) -> Answer:
+        """Ask about a call that the gate holds back. Never raises for an answer."""
+        turn = self._running.behind(caller.chat)
+        if turn is None:
+            return Answer(False, reason="no-conversation")
+        if turn.output is not None:
+            turn.output.flush()
+        state = self._core.head(caller.chat)
+        running = active_turn(state)
+        if running is None or caller.turn_id not in (running["id"], turn.turn_id):
+            return Answer(False, reason="cancelled")
+        if tool_call(running, caller.tool_call_id) is None:
+            act(self._core, caller.chat, _unannounced(running["id"], caller.tool_call_id, confirmation))
+        return await self.ask(caller.chat, running["id"], caller.tool_call_id, confirmation)
+
+    async def ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
+        """Ask about the started call `call_id`, one question at a time. On approval the call is running."""
+        lock = self._asking.setdefault((chat, call_id), asyncio.Lock())
+        try:
+            async with lock:
+                return await self._ask(chat, turn_id, call_id, confirmation)
+        finally:
+            if not lock.locked():
+                self._asking.pop((chat, call_id), None)
+
+    async def _ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
+        call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)
+        if call is None or call.get("status") not in ("streaming", "running", "pending-confirmation"):
+            return Answer(False, reason="cancelled")
+        answered = self._waits.open(chat, turn_id, _Answered(call_id))
+        act(self._core, chat, _question(turn_id, call, confirmation))
+        try:
+            async with asyncio.timeout(self._timeout):
+                return _answer(await answered, confirmation)
+        except TimeoutError:
+            why = text("error.QUESTION_TIMEOUT.meaning", seconds=f"{self._timeout:g}")
+            self._withdraw(chat, turn_id, call_id, why)
+            return Answer(False, reason="timeout", message=why)
+        except asyncio.CancelledError:
+            self._withdraw(chat, turn_id, call_id, None)
+            raise
+
+    def _withdraw(self, chat: str, turn_id: str, call_id: str, why: str | None) -> None:
+        call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)
+        if call is not None and call.get("status") == "pending-confirmation":
+            denied: dict[str, Any] = {
+                "type": "chat/toolCallConfirmed",
+                "turnId": turn_id,
+                "toolCallId": call_id,
+                "approved": False,
+                "reason": "skipped",
+            }
+            if why is not None:
+                denied["reasonMessage"] = why
+            act(self._core, chat, denied)
+
+
+class _Answered:
+    """Sees the call wait, then sees it wait no longer: a call that ran before it was asked about is no approval."""
+
+    __slots__ = ("_asked", "_call_id")
+
+    def __init__(self, call_id: str) -> None:
+        self._call_id = call_id
+        self._asked = False
+
+    def __call__(self, turn: State) -> State | None:
+        call = tool_call(turn, self._call_id)
+        if call is not None and call.get("status") == "pending-confirmation":
+            self._asked = True
+            return None
+        return call if self._asked else None
+
+
+def _answer(call: State | None, asked: Confirmation) -> Answer:
+    if call is None:
+        return Answer(False, reason="cancelled")
+    option = call.get("selectedOption") or {}
+    if call.get("status") == "running" and option.get("kind") != "deny":
+        given = call.get("toolInput")
+        edited = given if isinstance(given, str) and given != asked.tool_input else None
+        return Answer(True, option.get("id"), edited_input=edited)
+    if call.get("status") != "cancelled":
+        return Answer(False, reason="cancelled")
+    suggestion = (call.get("userSuggestion") or {}).get("text")
+    return Answer(False, option.get("id"), message=plain(call.get("reasonMessage")) or suggestion)
+
+
+def _question(turn_id: str, call: State, confirmation: Confirmation) -> dict[str, Any]:
+    question: dict[str, Any] = {
+        "type": "chat/toolCallReady",
+        "turnId": turn_id,
+        "toolCallId": call["toolCallId"],
+        "invocationMessage": confirmation.invocation,
+        "confirmationTitle": confirmation.title,
+        "options": [{"id": o.id, "label": o.label, "kind": o.kind} for o in confirmation.options],
+    }
+    if confirmation.tool_input is not None:
+        question["toolInput"] = confirmation.tool_input
+    if confirmation.meta:
+        question["_meta"] = {**(call.get("_meta") or {}), **_prefixed(confirmation.meta)}
+    return question
+
+
+def _prefixed(meta: Mapping[str, object]) -> dict[str, object]:
+    return {key if key.startswith(META) else META + key: value for key, value in meta.items()}
+
+
+def _unannounced(turn_id: str, call_id: str, confirmation: Confirmation) -> dict[str, Any]:
+    """A call that reached the gate before its agent told of it."""
+    return {
+        "type": "chat/toolCallStart",
+        "turnId": turn_id,
+        "toolCallId": call_id,
+        "toolName": str(confirmation.meta.get("tool") or confirmation.meta.get(META + "tool") or call_id),
+        "displayName": confirmation.title,
+    }

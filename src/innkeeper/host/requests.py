@@ -1,0 +1,87 @@
+"""One request to an agent, put together stage by stage (architecture §4, M5.3, K19, AHP §9.3).
+
+Rules
+* The stages are awaited in order; cancelling the turn ends the one that runs.
+* Preparing declarations may fail the turn; an outgoing contribution that fails adds nothing (K5).
+* The context of a side chat is its source's history up to the turn it was opened at, a running one included; a source
+  that is gone gives none.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from innkeeper.host.backings import Backings
+from innkeeper.host.core import Core
+from innkeeper.host.servers import Servers
+from innkeeper.host.stages import Asking, Outgoing, TurnStages
+from innkeeper.host.views import State, active_turn
+from innkeeper.ports.declarations import Declarations
+from innkeeper.providers.spi import ProviderError, ProviderSession, TurnRequest
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+
+class Requests:
+    """What stands between a turn that was admitted and its agent."""
+
+    def __init__(self, core: Core, backings: Backings, servers: Servers, declarations: Declarations) -> None:
+        self._core = core
+        self._backings = backings
+        self._servers = servers
+        self._declarations = declarations
+
+    async def prepare(self, asking: Asking, stages: TurnStages) -> tuple[ProviderSession, TurnRequest]:
+        """The agent and what it is asked. Raises ProviderError and RequiredServerUnavailable."""
+        agent = await self._backings.get(asking.session)
+        await self.declare(asking.session, asking.turn_id)
+        outgoing = await self._outgoing(asking, stages)
+        return agent, await self._request(asking, outgoing)
+
+    async def declare(self, session: str, turn_id: str) -> None:
+        """The session's declarations are read and its servers are up, as far as they must be (K19)."""
+        await self._servers.read(session)
+        await self._declarations.prepare(session, turn_id)
+
+    async def _outgoing(self, asking: Asking, stages: TurnStages) -> Outgoing:
+        try:
+            return await stages.outgoing(asking)
+        except Exception:
+            log.exception("what is added to turn %s", asking.turn_id)
+            return Outgoing()
+
+    async def _request(self, asking: Asking, outgoing: Outgoing) -> TurnRequest:
+        session, chat = self._core.head(asking.session), self._core.head(asking.chat)
+        if session is None or chat is None:
+            raise ProviderError("sessionGone", text("turn.sessionGone"))
+        given = asking.message.get("text", "")
+        return TurnRequest(
+            session=asking.session,
+            chat=asking.chat,
+            turn_id=asking.turn_id,
+            message=asking.message,
+            text=given if outgoing.text is None else outgoing.text,
+            instructions=tuple(outgoing.instructions),
+            history=tuple(chat.get("turns") or ()),
+            context=await self._context(chat),
+            config=dict((session.get("config") or {}).get("values") or {}),
+            resumed=asking.resumed,
+        )
+
+    async def _context(self, chat: State) -> Sequence[Any]:
+        origin: Mapping[str, Any] = chat.get("origin") or {}
+        if origin.get("kind") != "sideChat":
+            return ()
+        source = await self._core.load(str(origin.get("chat")))
+        return () if source is None else turns_up_to(source, str(origin.get("turnId")))
+
+
+def turns_up_to(chat: State, turn_id: str) -> tuple[Any, ...]:
+    """The turns of a chat up to and including `turn_id`, a running one as it is now; empty when it is not there."""
+    turns = tuple(chat.get("turns") or ())
+    for index, turn in enumerate(turns):
+        if turn.get("id") == turn_id:
+            return turns[: index + 1]
+    active = active_turn(chat, turn_id)
+    return (*turns, {**active, "state": "complete"}) if active is not None else ()

@@ -1,0 +1,63 @@
+"""What a host does with what an earlier process left (AHP §13.13, K14, K17, architecture §7).
+
+Rules
+* Sessions are in memory, chats are read when somebody needs them; those that were at work are read at once, so that a
+  turn of the dead process does not look alive to anybody.
+* A turn that was running ends as interrupted. Queue, steering message and draft are state, and stay.
+* No server is shown as running; a session that was being created is opened again; active clients get a grace period.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from innkeeper.engine.effects import Act, Create
+from innkeeper.host.clients import Clients
+from innkeeper.host.core import Core, act
+from innkeeper.host.servers import stale_states
+from innkeeper.host.sessions import Sessions
+from innkeeper.host.turns import Turns
+from innkeeper.protocol.status import IN_PROGRESS
+from innkeeper.protocol.uris import ROOT
+
+
+class Restore:
+    def __init__(self, core: Core, sessions: Sessions, turns: Turns, clients: Clients) -> None:
+        self._core = core
+        self._sessions = sessions
+        self._turns = turns
+        self._clients = clients
+
+    def root(self, agents: Sequence[Mapping[str, Any]]) -> None:
+        """The root channel says what this process offers."""
+        count = len(self._core.channels("session"))
+        state = self._core.head(ROOT)
+        if state is None:
+            self._core.post(Create(ROOT, "root", None, {"agents": list(agents), "activeSessions": count}))
+            return
+        changes = []
+        if list(state.get("agents") or ()) != list(agents):
+            changes.append(Act(ROOT, {"type": "root/agentsChanged", "agents": list(agents)}))
+        if state.get("activeSessions") != count:
+            changes.append(Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": count}))
+        if changes:
+            self._core.post(*changes)
+
+    async def sessions(self) -> None:
+        """Put every stored session right. Returns when no turn of an earlier process looks alive."""
+        for uri in self._core.channels("session"):
+            session = self._core.head(uri)
+            if session is None:
+                continue
+            act(self._core, uri, *stale_states(session))
+            if session.get("lifecycle") == "creating":
+                self._core.spawn(self._sessions.open(uri), f"start {uri}")
+            for chat in session.get("chats") or ():
+                if int(chat.get("status") or 0) & IN_PROGRESS:
+                    await self._core.load(chat["resource"])
+                    self.looked_at(chat["resource"])
+        self._clients.restored()
+
+    def looked_at(self, channel: str) -> None:
+        """Somebody sees the channel. A chat whose last change was not mirrored any more is put right here."""
+        if self._core.kind(channel) == "chat":
+            self._turns.interrupt(channel)

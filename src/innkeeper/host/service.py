@@ -1,0 +1,208 @@
+"""The host as one object: everything above the driver, joined (architecture §2, §3.10).
+
+Rules
+* `HOST_METHODS` goes to the hub, `HostPolicy` too; then the driver, `Conversation` on it, what needs questions (the
+  gateway, the agents), and last this. Nothing here is started before `start`.
+* Every long-lived piece of work is a task of the driver with a name; `close` ends turns, agents and servers within the
+  given time and leaves state as it is, so that the next start finds running turns as interrupted.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from innkeeper.engine.effects import (
+    ChannelIdle,
+    ClientAttached,
+    ClientDetached,
+    ClientLeft,
+    Released,
+    Subscribed,
+)
+from innkeeper.host.access import full_access
+from innkeeper.host.backings import Backings
+from innkeeper.host.chats import Chats
+from innkeeper.host.clients import Clients
+from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, standard_commands
+from innkeeper.host.core import Core, DriverCore
+from innkeeper.host.driver import Driver, Observed
+from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
+from innkeeper.host.mirror import Mirror
+from innkeeper.host.policy import HostPolicy
+from innkeeper.host.questions import ConversationQuestions
+from innkeeper.host.queue import PendingMessages
+from innkeeper.host.requests import Requests
+from innkeeper.host.restore import Restore
+from innkeeper.host.running import RunningTurns
+from innkeeper.host.servers import Servers
+from innkeeper.host.sessions import Sessions
+from innkeeper.host.settings import HostSettings
+from innkeeper.host.stages import NoStages, TurnStages
+from innkeeper.host.titles import Titles
+from innkeeper.host.turns import Turns
+from innkeeper.host.waits import Waits
+from innkeeper.ports.clock import Clock
+from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.ids import Ids
+from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
+from innkeeper.providers.spi import Provider
+
+log = logging.getLogger(__name__)
+
+HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS
+
+SERVER_REQUESTS = frozenset(
+    {"session/mcpServerStartRequested", "session/mcpServerStopRequested", "session/customizationToggled"}
+)
+
+
+class Conversation:
+    """What asks people, built on the driver before the gateway and the agents that need it."""
+
+    def __init__(self, driver: Driver, settings: HostSettings) -> None:
+        self.core: Core = DriverCore(driver)
+        self.waits = Waits()
+        self.running = RunningTurns()
+        self.questions = ConversationQuestions(self.core, self.waits, self.running, timeout=settings.question_timeout)
+
+    def full_access(self, session: str) -> bool:
+        """Whether the session runs with full access, by its own configuration (M6.3b)."""
+        state = self.core.head(session) or {}
+        return full_access((state.get("config") or {}).get("values") or {})
+
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What the host needs from outside, as ports."""
+
+    providers: Sequence[Provider]
+    mcp: McpServers
+    gateway: McpGateway
+    declarations: Declarations
+    clock: Clock
+    ids: Ids
+
+
+class HostService:
+    """A host on a driver. `extra` adds own commands (`x-innkeeper/…`) to the table."""
+
+    def __init__(
+        self,
+        driver: Driver,
+        conversation: Conversation,
+        outside: Outside,
+        policy: HostPolicy,
+        settings: HostSettings,
+        *,
+        stages: TurnStages | None = None,
+        extra: Mapping[str, Handler] | None = None,
+    ) -> None:
+        core, clock, ids = conversation.core, outside.clock, outside.ids
+        self._driver = driver
+        self._core = core
+        self._settings = settings
+        self._waits = conversation.waits
+        providers = {provider.info["provider"]: provider for provider in outside.providers}
+        self._agents = [provider.info for provider in providers.values()]
+        self._backings = Backings(core, providers)
+        self._servers = Servers(core, outside.mcp)
+        self._mcp = outside.mcp
+        requests = Requests(core, self._backings, self._servers, outside.declarations)
+        titles = Titles(core)
+        self._turns = Turns(
+            core,
+            requests,
+            conversation.questions,
+            stages or NoStages(),
+            titles,
+            conversation.waits,
+            conversation.running,
+            clock,
+            ids,
+            timeout=settings.question_timeout,
+        )
+        self._pending = PendingMessages(core, self._backings, requests, conversation.running, clock, ids)
+        self._sessions = Sessions(core, providers, self._backings, self._servers, self._turns, clock, ids, settings)
+        chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
+        self._mirror = Mirror(core, delay=settings.summary_delay)
+        self._clients = Clients(core, clock, grace=settings.grace)
+        self._restore = Restore(core, self._sessions, self._turns, self._clients)
+        extensions = Extensions(
+            core, self._servers, outside.mcp, outside.gateway, conversation.running, clock, settings
+        )
+        table = {**standard_commands(self._sessions, chats), **extensions.table(), **(extra or {})}
+        self._commands = Commands(table, ids)
+        self._watch: asyncio.Task[None] | None = None
+        policy.join(outside.mcp)
+        driver.observe(self._observe)
+        driver.serve_commands(self._commands.run)
+
+    @property
+    def listener(self) -> McpListener:
+        """Who is told what happens to servers."""
+        return self._servers
+
+    async def start(self) -> None:
+        """Publish the root channel and put right what an earlier process left. Before the first client."""
+        self._restore.root(self._agents)
+        await self._restore.sessions()
+        self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
+
+    async def close(self) -> None:
+        """End turns, agents and servers, within the time that the settings give."""
+        seconds = self._settings.close_timeout
+        if self._watch is not None:
+            self._watch.cancel()
+        self._mirror.close()
+        await self._turns.end_all(seconds)
+        await self._backings.close_all(seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                await self._mcp.close()
+        except TimeoutError:
+            log.warning("the MCP servers did not close in %g s", seconds)
+
+    def _observe(self, observed: Observed) -> None:
+        match observed:
+            case Released():
+                self._released(observed)
+            case Subscribed(channel=channel):
+                self._subscribed(channel)
+            case ClientAttached(client_id=client_id):
+                self._clients.attached(client_id)
+            case ClientDetached(client_id=client_id):
+                self._clients.detached(client_id)
+            case ClientLeft(client_id=client_id, channel=channel):
+                self._clients.left(client_id, channel)
+            case ChannelIdle():
+                return
+
+    def _subscribed(self, channel: str) -> None:
+        self._restore.looked_at(channel)
+        if self._core.kind(channel) == "session":
+            self._core.spawn(self._servers.read(channel), f"declarations of {channel}")
+
+    def _released(self, released: Released) -> None:
+        if released.rejection is not None:
+            return
+        if released.kind == "chat":
+            self._chat_released(released)
+        elif released.kind == "session":
+            self._session_released(released)
+
+    def _chat_released(self, released: Released) -> None:
+        if released.action["type"] in ("chat/turnStarted", "chat/turnResume"):
+            self._turns.started(released)
+        self._turns.changed(released)
+        self._mirror.chat_changed(released)
+        self._pending.changed(released)
+
+    def _session_released(self, released: Released) -> None:
+        action: Mapping[str, Any] = released.action
+        self._mirror.session_changed(released)
+        if action["type"] in SERVER_REQUESTS and released.origin is not None:
+            self._servers.requested(released.channel, action)
+        elif action["type"] == "session/activeClientRemoved":
+            self._clients.removed(action["clientId"], released.channel)

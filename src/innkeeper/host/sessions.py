@@ -1,0 +1,223 @@
+"""Sessions: creation, disposal, the list, and their configuration (AHP §4, §9.1).
+
+Rules
+* The state of a session, with its default chat, exists and can be subscribed to before the command is answered; the
+  agent starts behind it. `session/ready` or `session/creationFailed` says how that ended and leaves the status alone.
+* A URI is taken once, whatever its scheme. A client can only bring itself in as the active client.
+* Disposing removes the channels first, in one transaction, and answers; processes end behind it.
+* The URI of a session that is gone may be used again only when its agent and servers have ended.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from innkeeper.engine.effects import Act, Create, Drop
+from innkeeper.host import config
+from innkeeper.host.backings import Backings, local_path
+from innkeeper.host.core import Core, act
+from innkeeper.host.faults import bad_params, logged, no_session
+from innkeeper.host.listing import UnknownCursor, page
+from innkeeper.host.servers import Servers
+from innkeeper.host.settings import HostSettings
+from innkeeper.host.states import NewSession, session_error, session_state
+from innkeeper.host.summaries import session_summary
+from innkeeper.host.turns import Turns
+from innkeeper.host.views import capability
+from innkeeper.limits import SESSION_PAGE, SESSION_PAGE_MAX
+from innkeeper.ports.clock import Clock
+from innkeeper.ports.ids import Ids
+from innkeeper.protocol.errors import PROVIDER_NOT_FOUND, SESSION_ALREADY_EXISTS, RpcError
+from innkeeper.protocol.uris import ROOT, chat_uri, is_uri
+from innkeeper.providers.spi import Provider, ProviderError
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+Params = Mapping[str, Any]
+
+
+class Sessions:
+    def __init__(
+        self,
+        core: Core,
+        providers: Mapping[str, Provider],
+        backings: Backings,
+        servers: Servers,
+        turns: Turns,
+        clock: Clock,
+        ids: Ids,
+        settings: HostSettings,
+    ) -> None:
+        self._core = core
+        self._providers = providers
+        self._backings = backings
+        self._servers = servers
+        self._turns = turns
+        self._clock = clock
+        self._ids = ids
+        self._settings = settings
+        self._ending: set[str] = set()
+
+    # -- commands ------------------------------------------------------------------------------------------------
+
+    async def create(self, client_id: str, params: Params) -> None:
+        """`createSession`. Raises RpcError: -32602, -32002, -32003."""
+        uri = params["channel"]
+        self._refuse_uri(uri)
+        name, provider = self.provider(params.get("provider"))
+        directories = self._directories(provider, params)
+        schema, values = self._resolved(provider, directories[0] if directories else None, params.get("config") or {})
+        client = params.get("activeClient")
+        if client is not None and client["clientId"] != client_id:
+            raise bad_params("params.activeClient.clientId must be the clientId of this connection")
+        new = NewSession(
+            provider=name,
+            chat=chat_uri(self._ids.new()),
+            now=self._clock.now(),
+            directories=directories,
+            config={"schema": schema, "values": values},
+            active_client=client,
+        )
+        state, chat = session_state(new)
+        count = len(self._core.channels("session")) + 1
+        await self._core.commit(
+            Create(uri, "session", None, state),
+            Create(new.chat, "chat", uri, chat),
+            Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": count}),
+        )
+        created = self._core.head(uri)
+        if created is not None:
+            self._core.notify(ROOT, "root/sessionAdded", {"summary": session_summary(uri, created)})
+            self._core.spawn(self.open(uri, params.get("progressToken")), f"start {uri}")
+
+    async def dispose(self, uri: str) -> None:
+        """`disposeSession`: its chats go with it. Raises RpcError -32001."""
+        if self._core.kind(uri) != "session":
+            raise no_session(uri)
+        self._ending.add(uri)
+        count = len(self._core.channels("session")) - 1
+        try:
+            await self._core.commit(
+                Drop(uri), Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": max(0, count)})
+            )
+        except BaseException:
+            self._ending.discard(uri)
+            raise
+        self._core.spawn(self._end(uri), f"end {uri}")
+        self._core.notify(ROOT, "root/sessionRemoved", {"session": uri})
+
+    def listed(self, params: Params) -> dict[str, Any]:
+        """`listSessions`: latest change first. Raises RpcError -32602 for an unknown cursor."""
+        limit = params.get("limit")
+        if limit is not None and limit < 1:
+            raise bad_params("params.limit must be at least 1")
+        summaries = [
+            session_summary(uri, state)
+            for uri in self._core.channels("session")
+            if (state := self._core.head(uri)) is not None
+        ]
+        try:
+            return page(summaries, min(limit or SESSION_PAGE, SESSION_PAGE_MAX), params.get("cursor"))
+        except UnknownCursor:
+            raise bad_params("params.cursor was not given out by this host") from None
+
+    def resolve(self, params: Params) -> dict[str, Any]:
+        """`resolveSessionConfig`: the whole schema, and the values with defaults."""
+        _, provider = self.provider(params.get("provider"))
+        directories = self._directories(provider, params)
+        schema, values = self._resolved(provider, directories[0] if directories else None, params.get("config") or {})
+        return {"schema": schema, "values": values}
+
+    def completions(self, params: Params) -> dict[str, Any]:
+        """`sessionConfigCompletions`: the values of an `enum` that match; an agent's own come with its schema."""
+        resolved = self.resolve(params)
+        prop = resolved["schema"]["properties"].get(params["property"])
+        if prop is None:
+            raise bad_params(f"there is no configuration property {params['property'][:200]}")
+        labels = prop.get("enumLabels") or ()
+        query = str(params.get("query") or "").lower()
+        items = []
+        for index, value in enumerate(prop.get("enum") or ()):
+            label = str(labels[index]) if index < len(labels) else str(value)
+            if query in str(value).lower() or query in label.lower():
+                items.append({"value": str(value), "label": label})
+        return {"items": items}
+
+    # -- the agent behind a session ------------------------------------------------------------------------------
+
+    async def open(self, uri: str, progress_token: str | None = None) -> None:
+        """Read the declarations, open the agent, and say how it went."""
+        if self._core.head(uri) is None:
+            return
+        self._progress(progress_token, 0, text("session.starting"))
+        outcome: dict[str, Any]
+        try:
+            await self._servers.read(uri)
+            await self._backings.get(uri)
+            outcome = {"type": "session/ready"}
+        except ProviderError as error:
+            outcome = session_error(error.error_type, error.message)
+        except Exception as error:
+            reference = logged(error, f"opening the agent of {uri}", self._ids)
+            outcome = session_error("providerFailed", text("turn.internalError", reference=reference))
+        act(self._core, uri, outcome)
+        self._progress(progress_token, 1, text("session.started"))
+
+    def provider(self, name: str | None) -> tuple[str, Provider]:
+        """The agent of that name, or the default one. Raises RpcError -32002."""
+        known = name or self._settings.default_provider or next(iter(self._providers), "")
+        provider = self._providers.get(known)
+        if provider is None:
+            names = ", ".join(sorted(self._providers)) or "none"
+            raise RpcError(PROVIDER_NOT_FOUND, f"there is no agent {known[:100]}; this host has {names}")
+        return known, provider
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _refuse_uri(self, uri: str) -> None:
+        if not is_uri(uri) or uri == ROOT:
+            raise bad_params("params.channel must be an absolute URI for the new session")
+        if self._core.kind(uri) is not None or uri in self._ending:
+            raise RpcError(SESSION_ALREADY_EXISTS, f"{uri[:200]} is taken")
+
+    def _directories(self, provider: Provider, params: Params) -> list[str]:
+        """The session's directories, local ones; only the first where the agent works in one (AHP §4)."""
+        given: Sequence[Any] = params.get("workingDirectories") or [params.get("workingDirectory")]
+        directories = list(dict.fromkeys(_as_uri(value) for value in given if value))
+        if len(directories) > 1 and capability(provider.info, "multipleWorkingDirectories") is None:
+            directories = directories[:1]
+        for uri in directories:
+            if local_path(uri) is None:
+                raise bad_params(f"the working directory {uri[:200]} is not on this machine (a file: URI)")
+        return directories
+
+    def _resolved(
+        self, provider: Provider, directory: str | None, given: Params
+    ) -> tuple[dict[str, Any], dict[str, Any]]:
+        path = None if directory is None else local_path(directory)
+        schema = config.whole_schema(provider.config_schema(path, config.provider_values(given)))
+        return schema, config.complete_values(schema, given)
+
+    def _progress(self, token: str | None, progress: int, message: str) -> None:
+        if token is not None:
+            params = {"progressToken": token, "progress": progress, "total": 1, "message": message}
+            self._core.notify(ROOT, "root/progress", params)
+
+    async def _end(self, uri: str) -> None:
+        seconds = self._settings.close_timeout
+        await self._turns.end_session(uri, seconds)
+        await self._backings.close(uri, seconds)
+        try:
+            await self._servers.close(uri)
+        except Exception as error:
+            logged(error, f"ending the servers of {uri}", self._ids)
+        finally:
+            self._ending.discard(uri)
+
+
+def _as_uri(value: Any) -> str:
+    """Some clients send a path where a URI is due; what is meant is plain."""
+    given = str(value)
+    return f"file://{quote(given)}" if given.startswith("/") else given

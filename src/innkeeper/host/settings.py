@@ -1,0 +1,21 @@
+"""What the host is told at its start."""
+
+from dataclasses import dataclass
+
+from innkeeper.limits import CLIENT_GRACE_SECONDS, QUESTION_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
+class HostSettings:
+    """Times in seconds."""
+
+    version: str = ""
+    default_provider: str | None = None
+    """The agent of a session that names none; the first provider when None."""
+    grace: float = CLIENT_GRACE_SECONDS
+    question_timeout: float = QUESTION_SECONDS
+    """How long a person or a client is waited for inside a turn."""
+    summary_delay: float = 0.1
+    """How long changes of a session's summary are collected before the session list is told."""
+    close_timeout: float = 2.0
+    """How long the end of turns, agents and servers is waited for when the host ends."""
