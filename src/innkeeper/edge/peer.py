@@ -3,7 +3,7 @@
 Rules
 * `send` never waits and never raises: what cannot leave now waits in the outbox (architecture §3.5).
 * Everything that was sent in one step of the event loop leaves in one write: a callback a connection, not a task, and
-  one system call for all frames that wait (figures: docs/reference/performance.md).
+  one system call for all frames that wait (figures: benchmarks/bench_edge.py).
 * While the wire is full, frames stay in the outbox, where deltas merge. One that overflows is closed with 1013 and the
   reason; the client reconnects and is brought up to date. Nobody else is delayed.
 * Order is kept, also between frames that may be delayed and those that may not.
