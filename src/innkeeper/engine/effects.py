@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from innkeeper.ports.log import LogOp
+from innkeeper.engine.records import Record
 from innkeeper.protocol.channels import ChannelKind
 
 JsonObject = Mapping[str, Any]
@@ -46,7 +46,7 @@ class Append:
 
     batch: int
     epoch: int
-    ops: tuple[LogOp, ...]
+    ops: tuple[Record, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +158,13 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
+class CallLost:
+    """The connection that a request of the host went to is gone; no answer will come."""
+
+    call: int
+
+
+@dataclass(frozen=True, slots=True)
 class FlushLater:
     """Something waits to be logged: call `Hub.flush` after `delay_ms`."""
 
@@ -179,6 +186,7 @@ Effect = (
     | Subscribed
     | ChannelIdle
     | Answered
+    | CallLost
     | FlushLater
 )
 
@@ -212,7 +220,7 @@ class Drop:
 class Also:
     """Rows that become durable in the same transaction (C8.1)."""
 
-    ops: tuple[LogOp, ...]
+    ops: tuple[Record, ...]
 
 
 Change = Create | Act | Drop | Also
@@ -230,7 +238,7 @@ class Admit:
     """The client action, perhaps rewritten, with rows that are stored in its transaction."""
 
     action: JsonObject
-    also: tuple[LogOp, ...] = ()
+    also: tuple[Record, ...] = ()
 
 
 Admission = Refuse | Admit

@@ -13,9 +13,9 @@ from typing import Any
 from innkeeper.engine.clients import Client, Connection, recall_dispatches
 from innkeeper.engine.effects import ClientAttached, ClientLeft, Close, Effect, JsonObject
 from innkeeper.engine.ledger import Ledger
+from innkeeper.engine.records import Image, PutClient
 from innkeeper.engine.settings import HubSettings
 from innkeeper.engine.subscriptions import snapshot_of, subscribe, unsubscribe
-from innkeeper.ports.log import LogImage, PutClient
 from innkeeper.protocol.actions import ACTIONS
 from innkeeper.protocol.errors import INVALID_REQUEST, NOT_FOUND, RpcError
 from innkeeper.protocol.versions import MalformedVersion, UnsupportedVersions, choose, known_at
@@ -24,7 +24,7 @@ from innkeeper.wire.json import JsonError, Raw, decode, encode
 CLOSE_UNSUPPORTED = 1002
 
 
-def remembered_clients(image: LogImage) -> dict[str, Client]:
+def remembered_clients(image: Image) -> dict[str, Client]:
     """The clients that an earlier run of the host knew."""
     clients: dict[str, Client] = {}
     for row in image.clients:

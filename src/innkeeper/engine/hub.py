@@ -17,6 +17,7 @@ from innkeeper.engine.dispatch import Dispatching
 from innkeeper.engine.effects import (
     Admission,
     Answered,
+    CallLost,
     Change,
     ClientDetached,
     ClientLeft,
@@ -28,10 +29,10 @@ from innkeeper.engine.effects import (
 )
 from innkeeper.engine.handshake import Handshake, remembered_clients
 from innkeeper.engine.ledger import HostCommit, Ledger, LedgerLimits
+from innkeeper.engine.records import Image, StoredChannel
 from innkeeper.engine.settings import HubSettings
 from innkeeper.engine.subscriptions import snapshot_of, subscribe, wanted_turns
 from innkeeper.engine.turns import fetch_turns
-from innkeeper.ports.log import LogImage, StoredChannel
 from innkeeper.protocol.check import CheckError, check_params
 from innkeeper.protocol.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND, RpcError
 from innkeeper.protocol.uris import ROOT
@@ -62,7 +63,7 @@ class Policy(Protocol):
 
 class Hub:
     def __init__(
-        self, image: LogImage, *, settings: HubSettings, policy: Policy, methods: frozenset[str] = frozenset()
+        self, image: Image, *, settings: HubSettings, policy: Policy, methods: frozenset[str] = frozenset()
     ) -> None:
         """`methods` are the requests that the host answers itself; others are -32601."""
         limits = LedgerLimits(
@@ -173,8 +174,14 @@ class Hub:
         gone = self._connections.pop(connection, None)
         if gone is None or gone.client is None:
             return []
-        client, subscribed = gone.client, tuple(gone.subscribed)
-        client.connections.discard(connection)
+        calls = gone.requests.fail_all()
+        for call in calls:
+            self._calls.pop(call, None)
+        return [*(CallLost(call) for call in calls), *self._detach(gone, gone.client)]
+
+    def _detach(self, gone: Connection, client: Client) -> list[Effect]:
+        subscribed = tuple(gone.subscribed)
+        client.connections.discard(gone.id)
         effects: list[Effect] = []
         for uri in subscribed:
             effects.extend(e for e in self._handshake.leave(gone, client, uri) if not isinstance(e, ClientLeft))

@@ -36,8 +36,8 @@ from innkeeper.engine.effects import (
     Send,
 )
 from innkeeper.engine.envelopes import action_frame, encode_envelope
+from innkeeper.engine.records import DropChannel, Image, PutChannel, PutEnvelope, Record, Reserve
 from innkeeper.engine.replay import Missed, ReplayWindow
-from innkeeper.ports.log import DropChannel, LogImage, LogOp, PutChannel, PutEnvelope, Reserve
 from innkeeper.protocol.actions import ACTIONS
 from innkeeper.protocol.versions import known_at
 from innkeeper.reduce import reduce
@@ -68,7 +68,7 @@ class ClientAction:
     channel: str
     action: JsonObject
     origin: Origin
-    also: tuple[LogOp, ...] = ()
+    also: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Entry:
     barrier: bool
     seq: int = 0
     batch: int | None = None
-    ops: list[LogOp] = field(default_factory=list)
+    ops: list[Record] = field(default_factory=list)
     steps: list[Numbered | Channel | Drop] = field(default_factory=list)
     """What is released, in order: an envelope, a created channel, a drop."""
 
@@ -113,7 +113,7 @@ class Ledger:
     """Channels, numbers, the queue and the replay window of one host. Every method returns effects."""
 
     def __init__(
-        self, image: LogImage, limits: LedgerLimits, unknown_to: Callable[[int, str], bool] = lambda _c, _t: False
+        self, image: Image, limits: LedgerLimits, unknown_to: Callable[[int, str], bool] = lambda _c, _t: False
     ) -> None:
         self.channels: dict[str, Channel] = {}
         self.dormant: dict[str, tuple[str, str | None]] = {c: (kind, owner) for c, kind, owner in image.owned}
@@ -187,7 +187,7 @@ class Ledger:
         """A number for an envelope that goes to one connection only (loaded turns)."""
         return self._number()
 
-    def log_only(self, *ops: LogOp) -> list[Effect]:
+    def log_only(self, *ops: Record) -> list[Effect]:
         """Rows that need no envelope and may be written a little later (known clients)."""
         entry = Entry(Note(()), barrier=False, seq=self.released_seq, ops=list(ops))
         self._unsubmitted.append(entry)
@@ -266,7 +266,7 @@ class Ledger:
     def _submit(self, entry: Entry | None) -> Append:
         batch = self._next_batch
         self._next_batch += 1
-        ops: list[LogOp] = []
+        ops: list[Record] = []
         if self.last_seq + self._limits.block // 2 > self._requested:
             self._requested = self.last_seq + self._limits.block
             self._marks[batch] = self._requested

@@ -20,6 +20,7 @@ from innkeeper.engine.effects import (
     Answered,
     Append,
     Broadcast,
+    CallLost,
     Change,
     ChannelIdle,
     ClientAttached,
@@ -147,6 +148,8 @@ class Driver:
                 _settle(self._commits.pop(token, None), StorageFailed(code))
             case Answered(call, result, error):
                 self._answered(call, result, error)
+            case CallLost(call):
+                _settle(self._calls.pop(call, None), ClientGone("the connection is gone"))
             case FlushLater(delay_ms):
                 self._flush_handle = asyncio.get_running_loop().call_later(delay_ms / 1000, self._flush)
             case Close(connection, code, reason):
@@ -363,7 +366,7 @@ class Driver:
         await self._log.close(last_seq=self.hub.last_seq)
 
 
-def _settle(future: asyncio.Future[None] | None, error: Exception | None) -> None:
+def _settle(future: asyncio.Future[Any] | None, error: Exception | None) -> None:
     if future is None or future.done():
         return
     if error is None:

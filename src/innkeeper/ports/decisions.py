@@ -9,6 +9,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from innkeeper.engine.records import Row
+
 Scope = Literal["session", "workspace", "global"]
 GrantKind = Literal["server", "tool"]
 
@@ -50,22 +52,22 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True)
-class PutDecision:
+class PutDecision(Row):
     decision: Decision
 
 
 @dataclass(frozen=True, slots=True)
-class DropDecision:
+class DropDecision(Row):
     slot: tuple[str, Scope, str]
 
 
 @dataclass(frozen=True, slots=True)
-class PutGrant:
+class PutGrant(Row):
     grant: Grant
 
 
 @dataclass(frozen=True, slots=True)
-class DropGrant:
+class DropGrant(Row):
     slot: tuple[str, GrantKind, str]
 
 

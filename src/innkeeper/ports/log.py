@@ -11,65 +11,43 @@ Rules
 * An unreadable or newer store is refused when it is opened (`StoreUnreadable`) and left untouched.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from innkeeper.ports.decisions import DecisionOp, Decisions
+from innkeeper.engine.records import (
+    DropChannel,
+    Image,
+    PutChannel,
+    PutClient,
+    PutEnvelope,
+    Record,
+    Reserve,
+    StoredChannel,
+    StoredEnvelope,
+)
+from innkeeper.ports.decisions import Decisions
 
+__all__ = [
+    "Batch",
+    "Done",
+    "DropChannel",
+    "Log",
+    "LogImage",
+    "LogOp",
+    "PutChannel",
+    "PutClient",
+    "PutEnvelope",
+    "Reserve",
+    "StaleWriter",
+    "StoreError",
+    "StoreFull",
+    "StoreUnreadable",
+    "StoredChannel",
+    "StoredEnvelope",
+]
 
-@dataclass(frozen=True, slots=True)
-class PutEnvelope:
-    """One numbered action of a channel; `body` is the encoded AHP `ActionEnvelope` (JSON object bytes)."""
-
-    seq: int
-    channel: str
-    body: bytes
-    expected: int
-    """The channel's version before this envelope: the seq of its last envelope, or of its creation."""
-
-
-@dataclass(frozen=True, slots=True)
-class PutChannel:
-    """A channel is created, or its snapshot replaced; `state` is the encoded state as of `seq`."""
-
-    channel: str
-    kind: str
-    owner: str | None
-    """The channel that it goes with when that is dropped: a session for its chats; None for the root and sessions."""
-    seq: int
-    """Of a new channel: its first version. Of a snapshot: one of an envelope in it, at most the channel's version."""
-    state: bytes
-    created: bool
-    """True: the channel must not exist yet, its owner must. False replaces the snapshot (`kind` and `owner` stay);
-    one of a channel that is gone is passed over, since a drop may overtake it, an older one is a `StaleWriter`."""
-
-
-@dataclass(frozen=True, slots=True)
-class DropChannel:
-    """The channel, its envelopes and every channel that it owns are gone, for good; already true when there is none."""
-
-    channel: str
-
-
-@dataclass(frozen=True, slots=True)
-class Reserve:
-    """Numbers up to and including `mark` may be used from when this is durable."""
-
-    mark: int
-
-
-@dataclass(frozen=True, slots=True)
-class PutClient:
-    """What must be known of a client to answer its `reconnect` after a restart (AHP §2.4)."""
-
-    client_id: str
-    protocol_version: str
-    capabilities: bytes
-    """Encoded JSON object: the `capabilities` it declared."""
-
-
-LogOp = PutEnvelope | PutChannel | DropChannel | Reserve | PutClient | DecisionOp
+LogOp = Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,44 +59,9 @@ class Batch:
 
 
 @dataclass(frozen=True, slots=True)
-class StoredEnvelope:
-    seq: int
-    channel: str
-    body: bytes
+class LogImage(Image):
+    """What a host needs at its start: the engine's part, and the decisions."""
 
-
-@dataclass(frozen=True, slots=True)
-class StoredChannel:
-    """A channel as stored: `state` as of `snapshot_seq`; the envelopes after it are its tail."""
-
-    channel: str
-    kind: str
-    owner: str | None
-    snapshot_seq: int
-    version: int
-    state: bytes
-    tail: tuple[bytes, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class LogImage:
-    """What a host needs at its start. `gaps` are the ranges (first, last) of numbers that may have left an earlier
-    process without being stored: a client whose last seen number lies in one gets a snapshot (architecture §7)."""
-
-    last_seq: int = 0
-    """The greatest number that is stored, or that a clean end named."""
-    reserved: int = 0
-    """No number up to this one may be used again."""
-    channels: tuple[StoredChannel, ...] = ()
-    """Root and session channels, with their tails. Others are read by `Log.channel` when first needed."""
-    owned: tuple[tuple[str, str, str], ...] = ()
-    """(channel, kind, owner) of every channel that is not in `channels`."""
-    window: tuple[StoredEnvelope, ...] = ()
-    """The newest stored envelopes, oldest first, within the replay limits."""
-    window_start: int = 0
-    """Every stored envelope with a greater number is in `window`."""
-    gaps: tuple[tuple[int, int], ...] = ()
-    clients: tuple[PutClient, ...] = ()
     decisions: Decisions = field(default_factory=Decisions)
 
 
@@ -175,8 +118,3 @@ class Log(Protocol):
         Raises StoreError when the mark could not be written; the log is closed all the same, as after a crash.
         """
         ...
-
-
-def drop_order(channels: Sequence[StoredChannel]) -> tuple[str, ...]:
-    """Owned channels before their owners."""
-    return tuple(row.channel for row in sorted(channels, key=lambda row: row.owner is None))

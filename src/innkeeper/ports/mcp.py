@@ -46,6 +46,19 @@ class ServerReport:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclarationFinding:
+    """What reading a declaration said (M1.8): `file` relative to the workspace, `line` one-based or 0 for the whole
+    file, `server` None when it is about the file. Never a value."""
+
+    severity: Literal["error", "note"]
+    code: str
+    message: str
+    file: str
+    line: int
+    server: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class TogglePlan:
     """What a toggle stores and publishes; nothing has changed yet (C2.3, C8.1)."""
 
@@ -77,11 +90,22 @@ class McpServers(Protocol):
         ...
 
     async def start(self, session: str, id: str) -> None:
-        """A person connects the server: an explicit grant for this session and this declaration (M4.2)."""
+        """A person connects the server: an explicit grant for this session and this declaration (M4.2). Returns when
+        the attempt has come to something (at most the start limit and the end of a process); the outcome is the state
+        that the listener is told, also when nothing was started. Raises McpRefused for an unknown server."""
         ...
 
     async def stop(self, session: str, id: str) -> None:
-        """A person disconnects it: sticky within the session (M4.2)."""
+        """A person disconnects it: sticky within the session (M4.2). The process tree is dead when it returns."""
+        ...
+
+    async def allow(self, session: str, id: str) -> None:
+        """A person lets this declaration start by itself in this workspace from now on (M4.2b); starts nothing now.
+        Durable when it returns."""
+        ...
+
+    async def revoke(self, session: str, id: str) -> None:
+        """Take `allow` back; what nothing else allows is disconnected (M5.8)."""
         ...
 
     def plan_toggle(
@@ -91,8 +115,11 @@ class McpServers(Protocol):
         ...
 
     async def reconcile(self, session: str) -> None:
-        """Apply enablement and policy now: what is off or not allowed stops, what became allowed may start."""
+        """Apply enablement and policy now: what is off or not allowed stops. What became allowed starts with the next
+        request."""
         ...
+
+    def findings(self, session: str) -> Sequence[DeclarationFinding]: ...
 
     def report(self, session: str) -> Sequence[ServerReport]: ...
 
@@ -104,13 +131,15 @@ class McpGateway(Protocol):
 
     def tools(self, session: str) -> Sequence[ServerTools]: ...
 
+    def instructions(self, session: str) -> Mapping[str, str]:
+        """Server name to what the connected server says about its use (M5.7)."""
+        ...
+
     async def call_tool(self, caller: Caller, server: str, tool: str, arguments: JsonObject) -> ToolCallResult:
         """Gate, filter, then call once: never replayed (M7.5). A denial is an unsuccessful result with its reason."""
         ...
 
-    async def call_tool_by_person(
-        self, session: str, server: str, tool: str, arguments: JsonObject
-    ) -> ToolCallResult:
+    async def call_tool_by_person(self, session: str, server: str, tool: str, arguments: JsonObject) -> ToolCallResult:
         """A call that a person makes through the CLI or the page counts as their Allow once (M6.9)."""
         ...
 
@@ -119,6 +148,8 @@ class McpGateway(Protocol):
     async def read_resource(self, session: str, uri: str, server: str | None = None) -> Sequence[JsonObject]: ...
 
     async def list_prompts(self, session: str, server: str) -> Sequence[JsonObject]: ...
+
+    async def get_prompt(self, session: str, server: str, name: str, arguments: Mapping[str, str]) -> JsonObject: ...
 
 
 class McpRefused(Exception):

@@ -10,7 +10,7 @@ Rules
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Final, assert_never
+from typing import Final
 
 from innkeeper.ports.decisions import DecisionOp, DropDecision, DropGrant, PutDecision, PutGrant
 from innkeeper.ports.log import (
@@ -165,7 +165,7 @@ class Admission:
             case PutEnvelope():
                 raise AssertionError("envelopes are rows")
             case _:
-                assert_never(op)
+                raise StoreError(f"no table for {type(op).__name__}")
 
     def _create(self, op: PutChannel) -> NewChannel:
         if op.channel in self.channels:
