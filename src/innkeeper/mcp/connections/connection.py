@@ -66,7 +66,7 @@ class Connection:
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
     ) -> None:
         self.name = name
-        self.state = ConnectionState("stopped")
+        self.state = ConnectionState("starting")
         self.catalogue = Catalogue()
         self.confirmed_dead = True
         self._launch = launch
@@ -88,9 +88,10 @@ class Connection:
         return None if self._process is None or self._process.exit_code is not None else self._process.pid
 
     def start(self) -> None:
-        """Begin to connect; `settled` says when it has come to something. Only once."""
+        """Begin to connect; `settled` says when it has come to something. Only once; nothing after `close`."""
+        if self._stopping:
+            return
         assert self._owner is None
-        self._set(ConnectionState("starting"))
         self._owner = asyncio.create_task(self._own(), name=f"mcp {self.name}")
 
     async def settled(self) -> ConnectionState:
@@ -103,6 +104,8 @@ class Connection:
         self._stopping = True
         self._wake.set()
         if self._owner is None:
+            if self.state.kind == "starting":
+                self._set(ConnectionState("stopped"))
             return
         done, _ = await asyncio.wait([self._owner], timeout=self._limits.stop)
         if not done:

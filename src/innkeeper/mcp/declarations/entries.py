@@ -23,6 +23,7 @@ from innkeeper.mcp.declarations.model import (
     Preset,
     StdioLaunch,
     diagnostic,
+    printable,
 )
 from innkeeper.mcp.declarations.variables import VariableError, Variables
 from innkeeper.mcp.names import safe_server_name
@@ -64,6 +65,7 @@ class _Written:
 
 def read_entry(source: Source, member: Member, *, repeated: bool = False) -> DeclaredServer:
     """The server of one member of the table. `repeated` says that its name stands there twice. Never raises."""
+    name = printable(member.key) if checks.check_text(member.key) else member.key
     line, column = source.document.position(member.start)
     end_line, end_column = source.document.position(member.end)
     written: _Written | None = None
@@ -74,11 +76,11 @@ def read_entry(source: Source, member: Member, *, repeated: bool = False) -> Dec
         written = _read_fields(source.preset, member.value)
         launch = _expand(written, source)
     except _Rejected as rejected:
-        found.append(diagnostic(rejected.code, source.file, line + 1, member.key, rejected.detail))
+        found.append(diagnostic(rejected.code, source.file, line + 1, name, rejected.detail))
     notes = _notes(source.preset, member, written)
-    found.extend(diagnostic(code, source.file, line + 1, member.key, detail) for code, detail in notes)
+    found.extend(diagnostic(code, source.file, line + 1, name, detail) for code, detail in notes)
     return DeclaredServer(
-        name=member.key,
+        name=name,
         safe_name=safe_server_name(member.key),
         preset=source.preset.id,
         file=source.file,

@@ -52,7 +52,13 @@ def load(workspace: str, reading: Reading) -> Loaded:
             except _Refused as refused:
                 found.append(diagnostic(refused.code, file, refused.line, detail=refused.detail))
                 continue
-            servers.extend(entries)
+            taken = {server.safe_name for server in servers}
+            for server in entries:
+                if server.safe_name in taken:
+                    found.append(diagnostic("NAME_CONFLICT", file, server.line, server.name))
+                    continue
+                taken.add(server.safe_name)
+                servers.append(server)
             if left_out:
                 found.append(diagnostic("LIMIT_ENTRIES", file, 0, detail=str(left_out)))
     return Loaded(tuple(servers), tuple(found))

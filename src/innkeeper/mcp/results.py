@@ -1,0 +1,85 @@
+"""A tool's answer in AHP's shape (AHP §9.2): MCP content blocks become tool result content."""
+
+import base64
+from collections.abc import Iterable, Mapping
+from typing import cast
+
+from innkeeper.mcp.connections.values import RawResult
+from innkeeper.protocol.chat.state import ToolCallResult, ToolResultContent
+from innkeeper.texts import text
+
+ERROR_LIMIT = 2000
+"""Characters of a server's error text that go into `error.message`; the content has all of it."""
+
+
+def completed(raw: RawResult, server: str, tool: str, lang: str) -> ToolCallResult:
+    """Success or failure as the server says; structured content is kept."""
+    content = [block for item in raw.content if (block := _content(item)) is not None]
+    message = text("gate.failed" if raw.is_error else "gate.called", lang=lang, tool=tool, server=server)
+    result: ToolCallResult = {"success": not raw.is_error, "pastTenseMessage": message, "content": content}
+    if raw.structured is not None:
+        result = {**result, "structuredContent": raw.structured}
+    if raw.is_error:
+        result = {**result, "error": {"message": _error_text(raw.content) or message}}
+    return result
+
+
+def failed(server: str, tool: str, code: str, message: str, lang: str) -> ToolCallResult:
+    """The call was made, or begun, and gave no answer."""
+    return {
+        "success": False,
+        "pastTenseMessage": text("gate.failed", lang=lang, tool=tool, server=server),
+        "error": {"message": message[:ERROR_LIMIT], "code": code},
+    }
+
+
+def refused(server: str, tool: str, code: str, reason: str, lang: str) -> ToolCallResult:
+    """The call was not made."""
+    return {
+        "success": False,
+        "pastTenseMessage": text("gate.refused", lang=lang, tool=tool, server=server),
+        "error": {"message": reason, "code": code},
+    }
+
+
+def _content(block: Mapping[str, object]) -> ToolResultContent | None:
+    match block.get("type"):
+        case "text":
+            return {"type": "text", "text": str(block.get("text", ""))}
+        case "image" | "audio":
+            return {
+                "type": "embeddedResource",
+                "data": str(block.get("data", "")),
+                "contentType": str(block.get("mimeType", "application/octet-stream")),
+            }
+        case "resource":
+            return _embedded(cast(Mapping[str, object], block.get("resource", {})))
+        case "resource_link":
+            link: ToolResultContent = {"type": "resource", "uri": str(block.get("uri", ""))}
+            kind = block.get("mimeType")
+            return link if kind is None else cast(ToolResultContent, {**link, "contentType": kind})
+        case _:
+            return None
+
+
+def _embedded(resource: Mapping[str, object]) -> ToolResultContent:
+    kind = resource.get("mimeType")
+    if "blob" in resource:
+        return {
+            "type": "embeddedResource",
+            "data": str(resource["blob"]),
+            "contentType": str(kind or "application/octet-stream"),
+        }
+    written = str(resource.get("text", ""))
+    if kind is None or str(kind).startswith("text/plain"):
+        return {"type": "text", "text": written}
+    return {
+        "type": "embeddedResource",
+        "data": base64.b64encode(written.encode("utf-8", "replace")).decode(),
+        "contentType": str(kind),
+    }
+
+
+def _error_text(content: Iterable[Mapping[str, object]]) -> str:
+    written = [str(block.get("text", "")) for block in content if block.get("type") == "text"]
+    return "\n".join(written)[:ERROR_LIMIT]

@@ -1,0 +1,42 @@
+"""The settings that trust and gate read, as one value (M9.6). Nothing here reads a file."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from innkeeper.customizations.identity import workspace_key
+
+
+@dataclass(frozen=True, slots=True)
+class WorkspaceAllowance:
+    """The operator's coarse form (M4.2b): bare names of servers and of qualified tools for one directory."""
+
+    workspace: str
+    allow_mcp: frozenset[str] = frozenset()
+    allow_tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class McpSettings:
+    """Directories are given in any spelling and compared by their key: exactly, without subdirectories (M4.1)."""
+
+    trust_mode: Literal["manual", "all"] = "manual"
+    trusted_workspaces: frozenset[str] = frozenset()
+    workspace_allowances: tuple[WorkspaceAllowance, ...] = ()
+    full_access: bool = False
+    """The operator's `access: full` (M6.3b)."""
+    gate_child_agents: bool = False
+    input_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    def trusts(self, workspace: str) -> bool:
+        """`workspace` is a key."""
+        return any(workspace_key(trusted) == workspace for trusted in self.trusted_workspaces)
+
+    def allows_server(self, workspace: str, server: str) -> bool:
+        return any(server in allowance.allow_mcp for allowance in self._of(workspace))
+
+    def allows_tool(self, workspace: str, qualified: str) -> bool:
+        return any(qualified in allowance.allow_tools for allowance in self._of(workspace))
+
+    def _of(self, workspace: str) -> list[WorkspaceAllowance]:
+        return [found for found in self.workspace_allowances if workspace_key(found.workspace) == workspace]
