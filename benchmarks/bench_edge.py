@@ -110,7 +110,6 @@ async def run(arguments: argparse.Namespace) -> dict[str, Any]:
             }
         finally:
             await listener.stop()
-            clients.terminate()
             await clients.wait()
 
 
