@@ -17,14 +17,19 @@ SCOPED_TYPES = frozenset({"plugin", "mcpServer"})
 """Types that carry scoped decisions in `enablement` instead of one `enabled`."""
 
 
-def toggled(state: S, customization_id: str, enablement: Sequence[Mapping[str, Any]]) -> S:
-    """Replace all decisions of one entry; an empty list returns it to its default."""
+def toggled(state: S, customization_id: str, enablement: Sequence[Mapping[str, Any]] | None) -> S:
+    """Replace all decisions of one entry; an empty list returns it to its default.
+
+    Clients from before 0.8 name no scope; the host turns that into decisions, so none at all changes nothing here.
+    """
+    if enablement is None:
+        return state
 
     def change(entry: Entry) -> Entry:
         if entry.get("type") in SCOPED_TYPES:
             return put(entry, "enablement", enablement or None)
         first = enablement[0].get("enabled") if enablement else None
-        return put(entry, "enabled", True if first is None else first)
+        return put(entry, "enabled", first if isinstance(first, bool) else True)
 
     return _changed(state, customization_id, change)
 
@@ -35,7 +40,7 @@ def without(state: S, customization_id: str) -> S:
     if rest is not state:
         return rest
     entries: Sequence[Entry] = state.get("customizations") or ()
-    kept = [drop(entry, "children", customization_id) for entry in entries]
+    kept = [drop(entry, "children", customization_id) if _children(entry) else entry for entry in entries]
     return state if same_items(kept, entries) else put(state, "customizations", kept)
 
 
@@ -74,6 +79,14 @@ def server_unblocked(state: S, server_id: str) -> S:
     return _changed(state, server_id, change)
 
 
+def _children(container: Entry) -> Sequence[Entry]:
+    """What a container holds; in one of a newer type the field may be anything."""
+    children = container.get("children")
+    if isinstance(children, Sequence) and all(isinstance(child, Mapping) for child in children):
+        return children
+    return ()
+
+
 def _changed(state: S, customization_id: str, change: Callable[[Entry], Entry]) -> S:
     """Apply `change` to the first entry of that id: top level, then the children of each container in order."""
     entries: Sequence[Entry] = state.get("customizations") or ()
@@ -81,7 +94,7 @@ def _changed(state: S, customization_id: str, change: Callable[[Entry], Entry]) 
     if index >= 0:
         return put(state, "customizations", replaced(entries, index, change(entries[index])))
     for index, container in enumerate(entries):
-        children: Sequence[Entry] = container.get("children") or ()
+        children = _children(container)
         child = find(children, "id", customization_id)
         if child >= 0:
             kept = replaced(children, child, change(children[child]))

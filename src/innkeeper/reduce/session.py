@@ -120,7 +120,7 @@ def _reduce_catalogues(state: SessionState, action: CatalogueAction) -> SessionS
         case "session/customizationUpdated":
             return upsert(state, "customizations", action["customization"])
         case "session/customizationToggled":
-            return customizations.toggled(state, action["id"], action["enablement"])
+            return customizations.toggled(state, action["id"], action.get("enablement"))
         case "session/customizationRemoved":
             return customizations.without(state, action["id"])
         case "session/mcpServerStateChanged":

@@ -45,6 +45,7 @@ STATUS_FIELDS = frozenset(
 
 
 IDENTITY_FIELDS = ("toolCallId", "toolName", "displayName", "intention", "contributor", "_meta")
+REQUIRED_FIELDS = IDENTITY_FIELDS[:3]
 CALL_FIELDS = STATUS_FIELDS.difference(RESULT_FIELDS).union(IDENTITY_FIELDS)
 """Fields only the state machine itself writes."""
 
@@ -189,7 +190,8 @@ def skipped(part: Part) -> Part:
         return part
     call: Call = part.get("toolCall") or {}
     status = call.get("status")
-    if status in TERMINAL:
+    # A call of a newer status may lack what a cancelled one must have; it is then better left as it is.
+    if status in TERMINAL or not all(isinstance(call.get(field), str) for field in REQUIRED_FIELDS):
         return part
     fields = {"reason": "skipped", "invocationMessage": call.get("invocationMessage")}
     if status != "streaming":
