@@ -13,6 +13,7 @@ from innkeeper.engine.settings import HubSettings
 from innkeeper.host.driver import Driver
 from innkeeper.host.link import Link
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout, StorageFailed
+from innkeeper.ports.decisions import Decision, PutDecision
 from innkeeper.ports.log import StoreFull
 from innkeeper.protocol.errors import CONFLICT, RpcError
 from innkeeper.store.memory import MemoryLog
@@ -307,3 +308,19 @@ async def test_closing_stores_everything_and_tells_the_clients(driver: Driver, l
     again = await start(log)
     assert (again.head(SESSION) or {})["activity"] == "volatile"
     await again.close(seconds=1)
+
+
+async def test_decisions_count_when_they_are_accepted_and_are_taken_back_when_they_cannot_be_stored(
+    driver: Driver, log: MemoryLog
+) -> None:
+    """C8.1: one transaction with the envelope; never half applied."""
+    row = Decision("k", "global", "", False, "2026-11-30T12:00:00.000Z")
+    log.fail_next(StoreFull("no space"))
+    driver.post(Act(SESSION, TITLE))
+    with pytest.raises(StorageFailed):
+        await driver.store([PutDecision(row)])
+    assert driver.decisions.decisions == ()
+    await driver.store([PutDecision(row)])
+    assert driver.decisions.decisions == (row,)
+    await driver.settle(5)
+    assert (await log.crash().open()).decisions.decisions == (row,)

@@ -17,6 +17,7 @@ from typing import Any
 
 from innkeeper.engine.effects import (
     Act,
+    Also,
     Answered,
     Append,
     Broadcast,
@@ -41,6 +42,7 @@ from innkeeper.engine.hub import Hub
 from innkeeper.host.link import Link, Peer
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout, StorageFailed
 from innkeeper.ports.clock import Clock
+from innkeeper.ports.decisions import DECISION_OPS, NO_DECISIONS, DecisionOp, Decisions
 from innkeeper.ports.log import Batch, Log, StoreError
 from innkeeper.protocol.errors import INTERNAL_ERROR, RpcError
 from innkeeper.wire.json import JsonError
@@ -60,8 +62,19 @@ class Driver:
     `observe` adds a listener for what was released and for the coming and going of clients; `serve_commands` sets the
     one that answers requests. Both before `start`."""
 
-    def __init__(self, hub: Hub, store: Log, clock: Clock, *, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(
+        self,
+        hub: Hub,
+        store: Log,
+        clock: Clock,
+        *,
+        decisions: Decisions = NO_DECISIONS,
+        limits: Limits = DEFAULT_LIMITS,
+    ) -> None:
         self.hub = hub
+        self.decisions = decisions
+        """Decisions and grants as accepted; taken back when they could not be stored (C8.1)."""
+        self._durable_decisions = decisions
         self.limits = limits
         self._log = store
         self._clock = clock
@@ -169,14 +182,20 @@ class Driver:
         self._submitted += 1
         self._settled.clear()
         batch = effect.batch
+        rows = tuple(op for op in effect.ops if isinstance(op, DECISION_OPS))
+        if rows:
+            self.decisions = self.decisions.apply(rows)
 
         def done(error: StoreError | None) -> None:
             self._submitted -= 1
             if self._submitted == 0:
                 self._settled.set()
             if error is None:
+                if rows:
+                    self._durable_decisions = self._durable_decisions.apply(rows)
                 self.perform(self.hub.appended(batch))
             else:
+                self.decisions = self._durable_decisions
                 log.warning("the log refused a batch: %s %s", error.code, error)
                 self.perform(self.hub.append_failed(batch, error.code))
 
@@ -184,6 +203,10 @@ class Driver:
 
     def _flush(self) -> None:
         self.perform(self.hub.flush())
+
+    async def store(self, ops: Sequence[DecisionOp]) -> None:
+        """Decisions or grants that no envelope announces. Raises StorageFailed; nothing was stored then."""
+        await self.commit(Also(tuple(ops)))
 
     # -- reading -------------------------------------------------------------------------------------------------
 

@@ -72,6 +72,7 @@ class DropGrant(Row):
 
 
 DecisionOp = PutDecision | DropDecision | PutGrant | DropGrant
+DECISION_OPS = (PutDecision, DropDecision, PutGrant, DropGrant)
 
 
 @dataclass(frozen=True)
@@ -96,3 +97,6 @@ class Decisions:
                 case DropGrant(slot):
                     result = replace(result, grants=tuple(g for g in result.grants if g.slot != slot))
         return result
+
+
+NO_DECISIONS = Decisions()
