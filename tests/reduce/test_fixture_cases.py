@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 
 from innkeeper.protocol.actions import ACTIONS
+from innkeeper.protocol.channels import STATES
+from innkeeper.protocol.check import check, check_action
 from innkeeper.reduce import reduce
 
 FIXTURES = Path(__file__).resolve().parent.parent / "fixtures" / "reducers"
@@ -127,3 +129,14 @@ def test_every_channel_ignores_action_types_it_does_not_know() -> None:
     """AHP §1: unknown action types are ignored."""
     unknown = {case["reducer"] for _, case in CASES if case["actions"][0]["type"] not in ACTIONS}
     assert unknown == {spec.channel for spec in ACTIONS.values()}
+
+
+def test_every_case_speaks_of_values_that_the_protocol_allows() -> None:
+    """Actions pass the check at the door; states do too, unless the case is about one that lacks something."""
+    for name, case in CASES:
+        kind = case["reducer"]
+        for action in case["actions"]:
+            check_action(without_nulls(action))
+        if not case["rule"].startswith("reducers never fail"):
+            for state in (case["initial"], case["expected"]):
+                check(STATES[kind], without_nulls(state), name)
