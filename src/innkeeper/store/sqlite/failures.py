@@ -25,9 +25,18 @@ def unreadable(path: Path, reason: object) -> StoreUnreadable:
     return refusal("DATABASE_UNREADABLE", path=path, reason=reason)
 
 
+def failed_start(error: Exception, path: Path) -> StoreError:
+    """What an error of SQLite or of a row's shape means for a start: no space, or a file that cannot be read."""
+    return failure(error, path) if is_full(error) else unreadable(path, error)
+
+
+def is_full(error: Exception) -> bool:
+    return isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) in FULL
+
+
 def failure(error: Exception, path: Path) -> StoreError:
     """What a failed write means for the batch."""
-    if isinstance(error, sqlite3.Error) and getattr(error, "sqlite_errorcode", None) in FULL:
+    if is_full(error):
         row = HostError("STORAGE_FULL", path=path)
         return StoreFull(row.message(), values=row.values)
     return StoreError(HostError("STORAGE_FAILED", reason=error).message(), values={"reason": str(error)})

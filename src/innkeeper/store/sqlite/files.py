@@ -100,6 +100,8 @@ def inspect(path: Path, known: int) -> None:
     try:
         if not path.is_file():
             raise unreadable(path, "it is not a regular file")
+        if not os.access(path, os.R_OK | os.W_OK):
+            raise refusal("DATA_DIR_UNWRITABLE", path=path)
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 raise unreadable(path, "it is empty or not a database")

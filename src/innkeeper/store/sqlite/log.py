@@ -23,7 +23,7 @@ from innkeeper.ports.log import Batch, Done, LogImage, StoredChannel, StoreError
 from innkeeper.store.sqlite import files, image, rows
 from innkeeper.store.sqlite.checkpoints import Checkpoints
 from innkeeper.store.sqlite.chores import Chores
-from innkeeper.store.sqlite.failures import failure, unreadable
+from innkeeper.store.sqlite.failures import failed_start, failure
 from innkeeper.store.sqlite.migrations import MIGRATIONS, Migration, migrate
 from innkeeper.store.sqlite.writer import Outcome, Writer
 from innkeeper.store.window import WindowLimits
@@ -139,7 +139,7 @@ class SqliteLog:
         try:
             connection = files.connect(self._path, synchronous=self._synchronous)
         except sqlite3.Error as error:
-            raise unreadable(self._path, error) from error
+            raise failed_start(error, self._path) from error
         try:
             loaded = self._load(connection)
         except BaseException:
@@ -161,7 +161,7 @@ class SqliteLog:
         try:
             loaded = image.load(connection, self._limits)
         except (sqlite3.Error, TypeError, KeyError) as error:
-            raise unreadable(self._path, error) from error
+            raise failed_start(error, self._path) from error
         if self._max_bytes is not None:
             page_size = connection.execute("PRAGMA page_size").fetchone()[0]
             connection.execute(f"PRAGMA max_page_count = {max(1, self._max_bytes // page_size)}")

@@ -67,7 +67,7 @@ def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Mig
     found: int = connection.execute("PRAGMA user_version").fetchone()[0]
     for number in range(found + 1, len(migrations) + 1):
         try:
-            if number > 1:
+            if found:
                 back_up(connection, backup_path(path, number - 1))
             _step(connection, number, migrations[number - 1])
         except (sqlite3.Error, OSError) as error:
