@@ -10,6 +10,7 @@ Rules
 """
 
 import logging
+from collections.abc import Sequence
 
 from innkeeper.engine.effects import Released
 from innkeeper.host.backings import Backings
@@ -98,7 +99,7 @@ def may_drain(chat: State) -> bool:
         return False
     if chat.get("interactivity", "full") != "full":
         return False
-    turns = chat.get("turns") or ({},)
+    turns: Sequence[State] = chat.get("turns") or ({},)
     last: State = (turns[-1].get("responseParts") or ({},))[-1]
     return not (last.get("kind") == "error" and last.get("resumable") is True)
 

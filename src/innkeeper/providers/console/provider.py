@@ -1,0 +1,71 @@
+"""The console agent: no model, no key, no process (issue 2 §6; providers.spi).
+
+Rules
+* It does what a line says and nothing else; what is no command is echoed.
+* A tool is called through the gateway alone, as the turn it belongs to, so every gate and filter stands before it.
+* It offers forks and side chats, because it keeps nothing of its own: history and context come with each request.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+
+from innkeeper.ports.ids import Ids
+from innkeeper.ports.mcp import McpGateway
+from innkeeper.protocol.chat.state import Message
+from innkeeper.protocol.root.state import AgentInfo
+from innkeeper.protocol.session.state import SessionConfigSchema
+from innkeeper.providers.console.commands import Console
+from innkeeper.providers.console.lines import parse
+from innkeeper.providers.spi import SessionOpening, TextDelta, TurnOutput, TurnRequest
+from innkeeper.texts import text
+
+PIECE = 24
+"""Characters of one delta: small enough that streaming can be seen."""
+
+
+class ConsoleProvider:
+    def __init__(self, gateway: McpGateway, ids: Ids) -> None:
+        self._gateway = gateway
+        self._ids = ids
+
+    @property
+    def info(self) -> AgentInfo:
+        return {
+            "provider": "console",
+            "displayName": text("console.name"),
+            "description": text("console.description"),
+            "models": [],
+            "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
+        }
+
+    def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
+        return {"type": "object", "properties": {}}
+
+    async def open_session(self, opening: SessionOpening) -> "ConsoleSession":
+        return ConsoleSession(self._gateway, self._ids)
+
+
+class ConsoleSession:
+    """One session; it has nothing to close."""
+
+    def __init__(self, gateway: McpGateway, ids: Ids) -> None:
+        self._gateway = gateway
+        self._ids = ids
+
+    async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
+        answer = await Console(self._gateway, self._ids, request, output).answer(parse(request.text))
+        part = self._ids.new()
+        for piece in pieces(answer):
+            output.emit(TextDelta(piece, part))
+            await asyncio.sleep(0)
+
+    async def steer(self, chat: str, message_id: str, message: Message) -> bool:
+        return False
+
+    async def close(self) -> None:
+        return
+
+
+def pieces(words: str) -> Sequence[str]:
+    """The words cut into deltas; an empty answer is still one."""
+    return [words[start : start + PIECE] for start in range(0, len(words), PIECE)] or [""]
