@@ -9,6 +9,10 @@ from typing import Any, TypeAlias, assert_never
 
 from innkeeper.protocol.session.actions import (
     SessionAction,
+    SessionActiveClientRemovedAction,
+    SessionActiveClientSetAction,
+    SessionArtifactRemovedAction,
+    SessionArtifactSetAction,
     SessionChatAddedAction,
     SessionChatRemovedAction,
     SessionChatsReorderedAction,
@@ -18,10 +22,15 @@ from innkeeper.protocol.session.actions import (
     SessionCustomizationToggledAction,
     SessionCustomizationUpdatedAction,
     SessionDefaultChatChangedAction,
+    SessionInputNeededRemovedAction,
+    SessionInputNeededSetAction,
     SessionMcpServerBackgroundRequestedAction,
     SessionMcpServerStartRequestedAction,
     SessionMcpServerStateChangedAction,
     SessionMcpServerStopRequestedAction,
+    SessionWorkingDirectoryRemovedAction,
+    SessionWorkingDirectoryReplacedAction,
+    SessionWorkingDirectorySetAction,
 )
 from innkeeper.protocol.session.state import SessionState
 from innkeeper.protocol.status import IS_ARCHIVED, IS_READ
@@ -57,6 +66,19 @@ CatalogueAction: TypeAlias = (
 )
 """Actions on the chats and customizations of a session."""
 
+ListAction: TypeAlias = (
+    SessionActiveClientSetAction
+    | SessionActiveClientRemovedAction
+    | SessionWorkingDirectorySetAction
+    | SessionWorkingDirectoryRemovedAction
+    | SessionWorkingDirectoryReplacedAction
+    | SessionInputNeededSetAction
+    | SessionInputNeededRemovedAction
+    | SessionArtifactSetAction
+    | SessionArtifactRemovedAction
+)
+"""Actions on clients, directories, open requests and artifacts of a session."""
+
 
 def reduce_session(state: SessionState, action: SessionAction) -> SessionState:
     """The session state after `action`."""
@@ -81,6 +103,12 @@ def reduce_session(state: SessionState, action: SessionAction) -> SessionState:
             return configured(state, action["config"], replace=bool(action.get("replace")))
         case "session/metaChanged":
             return put(state, "_meta", action.get("_meta"))
+        case _:
+            return _reduce_lists(state, action)
+
+
+def _reduce_lists(state: SessionState, action: ListAction | CatalogueAction) -> SessionState:
+    match action["type"]:
         case "session/activeClientSet":
             return upsert(state, "activeClients", action["activeClient"], "clientId")
         case "session/activeClientRemoved":
