@@ -21,7 +21,7 @@ KINDS: dict[str, object] = {
     "array": [],
     "object": {},
 }
-DEEPEST = 6
+DEEPEST = 5
 
 
 def declarations() -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from typing import Any, Literal, get_args, get_origin
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from typing_extensions import is_typeddict
 
@@ -371,6 +371,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_any_value_passes_or_is_refused_with_a_path(value: object) -> None:
     for declared in (ChatState, SessionState, ResponsePart, ToolCallState, Customization):
@@ -381,6 +382,7 @@ def test_any_value_passes_or_is_refused_with_a_path(value: object) -> None:
             assert error.path.startswith("x")
 
 
+@settings(deadline=None)
 @given(st.sampled_from(sorted(DECLARED)), st.data())
 def test_a_check_never_changes_what_it_reads(name: str, data: st.DataObject) -> None:
     value = example(DECLARED[name], full=True)

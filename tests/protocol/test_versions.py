@@ -1,7 +1,7 @@
 """The choice of a version, exactly as the standard has it (AHP §2.2)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.protocol.actions import ACTIONS
@@ -92,6 +92,7 @@ def test_the_caret_rule(version: tuple[int, int, int], baseline: tuple[int, int,
     assert fits(version, baseline) is expected
 
 
+@settings(deadline=None)
 @given(st.lists(VERSION, max_size=8), st.lists(VERSION, min_size=1, max_size=3))
 def test_a_choice_is_an_offer_that_fits_and_none_that_fits_is_higher(
     offered: list[tuple[int, int, int]], baselines: list[tuple[int, int, int]]
@@ -104,6 +105,7 @@ def test_a_choice_is_an_offer_that_fits_and_none_that_fits_is_higher(
             choose([*map(text, offered)], [*map(text, baselines)])
 
 
+@settings(deadline=None)
 @given(st.lists(VERSION, max_size=8).flatmap(lambda versions: st.tuples(st.just(versions), st.permutations(versions))))
 def test_the_order_of_the_offer_does_not_matter(
     orders: tuple[list[tuple[int, int, int]], list[tuple[int, int, int]]],
@@ -117,6 +119,7 @@ def test_the_order_of_the_offer_does_not_matter(
     assert answers[0] == answers[1]
 
 
+@settings(deadline=None)
 @given(VERSION)
 def test_a_strict_version_is_read_back(version: tuple[int, int, int]) -> None:
     assert parse(text(version)) == version

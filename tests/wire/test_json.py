@@ -4,7 +4,7 @@ import json
 import math
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper import limits as catalogue
@@ -21,17 +21,20 @@ def test_the_default_limits_are_those_of_the_page_of_limits() -> None:
     assert Limits(catalogue.MESSAGE_BYTES, catalogue.MESSAGE_DEPTH) == DEFAULT_LIMITS
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_every_json_value_survives_encoding_and_decoding(value: object) -> None:
     assert decode(encode(value)) == value
 
 
+@settings(deadline=None)
 @given(VALUES)
 def test_what_the_standard_library_writes_is_read_alike(value: object) -> None:
     text = json.dumps(value)
     assert decode(text) == json.loads(text) == decode(text.encode())
 
 
+@settings(deadline=None)
 @given(st.binary(max_size=200))
 def test_bytes_of_any_kind_raise_nothing_but_the_one_error(data: bytes) -> None:
     try:
@@ -40,6 +43,7 @@ def test_bytes_of_any_kind_raise_nothing_but_the_one_error(data: bytes) -> None:
         assert str(error)
 
 
+@settings(deadline=None)
 @given(st.lists(st.sampled_from(['"', "\\", "u", "d83d", "de00", "{", "[", "]", "}", ":", ",", "a", "1", " ", "\0"])))
 def test_near_json_of_any_kind_raises_nothing_but_the_one_error(pieces: list[str]) -> None:
     try:
@@ -135,6 +139,7 @@ def test_brackets_in_strings_are_not_depth() -> None:
     assert decode(text, Limits(max_depth=1)) == json.loads(text)
 
 
+@settings(deadline=None)
 @given(VALUES, st.integers(1, 6))
 def test_the_depth_limit_counts_levels_exactly(value: object, limit: int) -> None:
     def depth(inner: object) -> int:
@@ -185,6 +190,7 @@ def test_a_cut_surrogate_becomes_the_replacement_character(text: str, value: obj
     assert decode(text.encode()) == value
 
 
+@settings(deadline=None)
 @given(
     st.lists(st.sampled_from(["\\ud83d", "\\ude00", "\\\\", "\\n", "\\u0041", '\\"', "x", "u", "d83d"]), max_size=12)
 )

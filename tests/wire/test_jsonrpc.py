@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper.wire.json import Raw, decode, encode
@@ -172,11 +172,13 @@ def test_a_malformed_answer_is_never_answered(value: dict[str, object]) -> None:
     assert not message.answer
 
 
+@settings(deadline=None)
 @given(JSON)
 def test_any_value_is_one_of_the_four(value: object) -> None:
     assert isinstance(classify(value), (Request, Notification, Response, InvalidMessage))
 
 
+@settings(deadline=None)
 @given(
     st.fixed_dictionaries(
         {},
