@@ -3,11 +3,13 @@
 import json
 import math
 
+import msgspec
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from innkeeper import limits as catalogue
+from innkeeper.wire import json as json_door
 from innkeeper.wire.json import JsonError, Raw, decode, encode
 from innkeeper.wire.limits import DEFAULT_LIMITS, Limits
 
@@ -228,6 +230,28 @@ def test_a_value_that_is_too_deep_to_write_raises_the_one_error() -> None:
         encode(value)
     while isinstance(value, list):  # freed level by level, for the interpreter's sake
         value = value.pop()
+
+
+def test_a_cut_surrogate_hides_no_depth() -> None:
+    bomb = '["\\ud83d",' + "[" * 100_000 + "]" * 100_001
+    with pytest.raises(JsonError, match="nested too deeply"):
+        decode(bomb, Limits(max_depth=10_000_000))
+    value: object = "\ud83d"
+    for _ in range(100_000):
+        value = [value]
+    with pytest.raises(JsonError, match="nested too deeply"):
+        encode(value)
+    while isinstance(value, list):
+        value = value.pop()
+
+
+def test_words_of_the_library_that_we_do_not_know_are_not_passed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(data: bytes) -> object:
+        raise msgspec.DecodeError("s3cret")
+
+    monkeypatch.setattr(json_door, "_decode", refuse)
+    with pytest.raises(JsonError, match=r"^not valid JSON$"):
+        decode("1")
 
 
 def test_a_value_that_json_has_no_word_for_raises_the_one_error() -> None:

@@ -49,22 +49,27 @@ def decode(data: bytes | str, limits: Limits = DEFAULT_LIMITS) -> object:
         raise JsonError(f"message nested too deeply: at most {limits.max_depth} levels are accepted")
     try:
         return _decode(raw)
-    except RecursionError:
-        raise JsonError("message nested too deeply") from None
-    except msgspec.MsgspecError as error:
-        return _decode_repaired(raw, error)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        repaired = _replace_lone_surrogates(raw)
+        if repaired == raw or isinstance(error, RecursionError):
+            raise _syntax_error(error) from None
+    try:
+        return _decode(repaired)
+    except (msgspec.MsgspecError, RecursionError) as error:
+        raise _syntax_error(error) from None
 
 
 def encode(value: object) -> bytes:
-    """JSON text of a value made of mappings, sequences, str, int, float, bool, None and `Raw`.
+    """JSON text of a value made of dicts, lists, tuples, str, int, float, bool, None and `Raw`.
 
     Raises `JsonError` for a value that is nested too deeply or not JSON. A lone surrogate becomes U+FFFD; NaN and
     infinities, which JSON does not have, become null.
     """
     try:
-        return _encode(value)
-    except UnicodeEncodeError:
-        return _encode(_without_surrogates(value))
+        try:
+            return _encode(value)
+        except UnicodeEncodeError:
+            return _encode(_without_surrogates(value))
     except RecursionError:
         raise JsonError("value nested too deeply") from None
     except (TypeError, msgspec.MsgspecError) as error:
@@ -86,16 +91,6 @@ def _depth(raw: bytes) -> int:
     return max(accumulate(steps), default=0)
 
 
-def _decode_repaired(raw: bytes, error: msgspec.MsgspecError) -> object:
-    repaired = _replace_lone_surrogates(raw)
-    if repaired == raw:
-        raise _syntax_error(error) from None
-    try:
-        return _decode(repaired)
-    except msgspec.MsgspecError as second:
-        raise _syntax_error(second) from None
-
-
 def _replace_lone_surrogates(raw: bytes) -> bytes:
     """Escaped backslashes step aside meanwhile, as two bytes that no JSON text has, so that what is left escapes."""
     if b"\\u" not in raw or b"\0" in raw:
@@ -104,8 +99,10 @@ def _replace_lone_surrogates(raw: bytes) -> bytes:
     return _LONE.sub(rb"\\ufffd", escapes).replace(b"\0\0", b"\\\\")
 
 
-def _syntax_error(error: msgspec.MsgspecError) -> JsonError:
+def _syntax_error(error: Exception) -> JsonError:
     """Our own words: the library's may one day repeat the text. An offset may be one past the place."""
+    if isinstance(error, RecursionError):
+        return JsonError("message nested too deeply")
     text = str(error)
     offset = _OFFSET.search(text)
     if offset:
