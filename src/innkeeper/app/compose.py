@@ -1,0 +1,206 @@
+"""The composition root: the only place that constructs adapters and joins them (architecture §3.9).
+
+Rules
+* One composition for every mode. A mode is a set of `Parts`; `quiet` swaps exactly those named in `SWAPPED`, and a test
+  compares the two graphs.
+* Joined from the inside out: log, hub, driver, what asks people, MCP, agents, host. Nothing runs before `Host.start`.
+* A start that fails closes what it had opened, and says why with a row of the error table.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from innkeeper._version import running_version
+from innkeeper.edge.peer import Attach
+from innkeeper.engine.hub import Hub
+from innkeeper.engine.settings import HubSettings
+from innkeeper.errors import HostError
+from innkeeper.host.driver import Driver
+from innkeeper.host.policy import HostPolicy
+from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
+from innkeeper.host.settings import HostSettings
+from innkeeper.mcp.gateway import Gateway
+from innkeeper.mcp.servers import ProjectServers
+from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
+from innkeeper.ports.clock import Clock
+from innkeeper.ports.ids import Ids
+from innkeeper.ports.log import Log, LogImage, StoreError
+from innkeeper.ports.mcp import McpGateway
+from innkeeper.ports.processes import Processes
+from innkeeper.providers.console import ConsoleProvider
+from innkeeper.providers.spi import Provider
+from innkeeper.settings.config import Settings
+from innkeeper.store.sqlite import SqliteLog
+from innkeeper.wire.limits import Limits
+from innkeeper.workspace.processes import LocalProcesses
+from innkeeper.workspace.system import RandomIds, SystemClock
+
+log = logging.getLogger(__name__)
+
+DATABASE: Final = "innkeeper.db"
+SWAPPED: Final = frozenset({"agents"})
+"""The parts that `quiet` may swap: the agents beside the console."""
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """The adapters of one host, unjoined."""
+
+    store: Log
+    processes: Processes
+    clock: Clock
+    ids: Ids
+    agents: "AgentSource"
+
+
+class AgentSource:
+    """Which agents a host has. `console` is built in; others are found in what is installed."""
+
+    def providers(self, gateway: McpGateway, ids: Ids) -> Sequence[Provider]:
+        return (ConsoleProvider(gateway, ids),)
+
+
+class QuietAgents(AgentSource):
+    """The console alone: for tests, where no real agent may be started."""
+
+
+def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
+    """The adapters of this machine."""
+    return Parts(
+        store=SqliteLog(
+            database,
+            durability=settings.durability,
+            replay_envelopes=int(settings.limits["replay_envelopes"]),
+            replay_bytes=int(settings.limits["replay_bytes"]),
+        ),
+        processes=LocalProcesses(),
+        clock=SystemClock(),
+        ids=RandomIds(),
+        agents=QuietAgents() if quiet else AgentSource(),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What a host is told of where it runs."""
+
+    settings: Settings
+    environment: Mapping[str, str]
+    directory: Path
+    """Offered to clients as the first place to work in."""
+    questions: bool = True
+
+
+class Host:
+    """One host, joined. `attach` is its door for every edge."""
+
+    def __init__(self, parts: Parts, image: LogImage, given: Circumstances) -> None:
+        settings = given.settings
+        policy = HostPolicy()
+        hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=HOST_METHODS)
+        self.driver = Driver(
+            hub,
+            parts.store,
+            parts.clock,
+            decisions=image.decisions,
+            limits=Limits(int(settings.limits["message_bytes"]), int(settings.limits["message_depth"])),
+        )
+        host_settings = _host_settings(settings)
+        conversation = Conversation(self.driver, host_settings)
+        mcp_settings = _mcp_settings(settings)
+        self._processes = parts.processes
+        self._servers = ProjectServers(
+            processes=parts.processes,
+            clock=parts.clock,
+            decisions=lambda: self.driver.decisions,
+            store=self.driver.store,
+            settings=lambda: mcp_settings,
+            environment=given.environment,
+        )
+        gateway = Gateway(
+            servers=self._servers,
+            questions=conversation.questions if given.questions else None,
+            clock=parts.clock,
+            decisions=lambda: self.driver.decisions,
+            store=self.driver.store,
+            settings=lambda: mcp_settings,
+            full_access=conversation.full_access,
+            language=lambda _session: settings.language or "en",
+        )
+        outside = Outside(
+            providers=parts.agents.providers(gateway, parts.ids),
+            mcp=self._servers,
+            gateway=gateway,
+            declarations=self._servers,
+            clock=parts.clock,
+            ids=parts.ids,
+        )
+        self.service = HostService(self.driver, conversation, outside, policy, host_settings)
+        self._servers.publish_to(self.service.listener)
+
+    @property
+    def attach(self) -> Attach:
+        return self.driver.attach
+
+    async def start(self) -> None:
+        """Ready for clients when this returns."""
+        self.driver.start()
+        await self.service.start()
+
+    async def close(self, seconds: float) -> None:
+        """End turns, servers and processes, store everything. State stays as it is, for the next start."""
+        await self.service.close()
+        await self._processes.close()
+        await self.driver.close(seconds=seconds)
+
+
+async def open_host(parts: Parts, given: Circumstances) -> Host:
+    """Open the log and join a host on it. Raises HostError; the store is closed then."""
+    try:
+        image = await parts.store.open()
+    except StoreError as error:
+        raise HostError(error.code, **error.values) from error
+    try:
+        host = Host(parts, image, given)
+        await host.start()
+    except BaseException:
+        await parts.store.close(last_seq=image.reserved)
+        raise
+    return host
+
+
+def _hub_settings(given: Circumstances) -> HubSettings:
+    limits = given.settings.limits
+    return HubSettings(
+        server_version=running_version(),
+        default_directory=given.directory.as_uri(),
+        sequence_block=int(limits["sequence_block"]),
+        fold_envelopes=int(limits["snapshot_every_envelopes"]),
+        replay_envelopes=int(limits["replay_envelopes"]),
+        replay_bytes=int(limits["replay_bytes"]),
+        turn_page=int(limits["turn_page"]),
+    )
+
+
+def _host_settings(settings: Settings) -> HostSettings:
+    return HostSettings(
+        version=running_version(),
+        grace=settings.limits["client_grace_seconds"],
+        question_timeout=settings.gate_timeout,
+    )
+
+
+def _mcp_settings(settings: Settings) -> McpSettings:
+    return McpSettings(
+        trust_mode=settings.trust_mode,
+        trusted_workspaces=frozenset(settings.trusted_workspaces),
+        workspace_allowances=tuple(
+            WorkspaceAllowance(a.workspace, frozenset(a.allow_mcp), frozenset(a.allow_tools))
+            for a in settings.workspace_allowances
+        ),
+        full_access=settings.access == "full",
+        gate_child_agents=settings.gate_child_agents,
+    )
