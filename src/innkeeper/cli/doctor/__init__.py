@@ -1,0 +1,1 @@
+"""`innkeeper doctor`: what is installed and whether this machine is fit, each finding with a remedy."""

@@ -1,0 +1,94 @@
+"""What is installed: this package, its libraries, its extras, the agents. Versions come from the installed metadata."""
+
+import json
+import re
+from collections.abc import Iterator
+from importlib import metadata
+
+from innkeeper._version import DISTRIBUTION, installed_from, installed_version, running_version
+from innkeeper.cli.doctor.checks import Check
+from innkeeper.cli.words import text
+
+REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?P<bounds>[^;]*)(?:;(?P<marker>.*))?$")
+EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
+
+
+def check_installation() -> Check:
+    """The version that runs, and from where it was installed."""
+    running, installed = running_version(), installed_version()
+    source = _source()
+    if installed is None:
+        return Check(
+            "installation", "warn", text("cli.doctor.installation.tree", version=running, path=installed_from())
+        )
+    detail = text("cli.doctor.installation.detail", version=running, source=source)
+    if installed != running:
+        remedy = text("cli.doctor.installation.remedy", installed=installed)
+        return Check("installation", "warn", detail, remedy)
+    return Check("installation", "ok", detail)
+
+
+def check_libraries() -> Check:
+    """What a host needs and cannot do without."""
+    wanted = [name for name, extra in _requirements() if extra is None]
+    missing = [name for name in wanted if _version(name) is None]
+    if missing:
+        return Check("libraries", "fail", text("cli.doctor.libraries.missing", names=", ".join(missing)), _reinstall())
+    return Check("libraries", "ok", ", ".join(f"{name} {_version(name)}" for name in wanted) or "?")
+
+
+def check_extras() -> Iterator[Check]:
+    """Each extra: there, or how to get it. An absent extra is nothing wrong."""
+    extras: dict[str, list[str]] = {}
+    for name, extra in _requirements():
+        if extra is not None:
+            extras.setdefault(extra, []).append(name)
+    for extra, names in extras.items():
+        present = [f"{name} {_version(name)}" for name in names if _version(name)]
+        absent = [name for name in names if not _version(name)]
+        if absent:
+            remedy = f"pip install '{DISTRIBUTION}[{extra}]'"
+            yield Check(f"extra.{extra}", "ok", text("cli.doctor.extra.absent", names=", ".join(absent)), remedy)
+        else:
+            yield Check(f"extra.{extra}", "ok", ", ".join(present))
+
+
+def check_agents() -> Iterator[Check]:
+    """Each agent that this version can drive."""
+    yield Check("agent.console", "ok", text("cli.doctor.agent.console"))
+
+
+def _source() -> str:
+    """From where the distribution was installed: a URL with its commit, a directory, or a package index."""
+    try:
+        raw = metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
+        found = json.loads(raw) if raw else {}
+    except (metadata.PackageNotFoundError, ValueError):
+        found = {}
+    url, commit = found.get("url"), (found.get("vcs_info") or {}).get("commit_id")
+    if not url:
+        return str(installed_from())
+    return f"{url}@{commit}" if commit else str(url)
+
+
+def _requirements() -> Iterator[tuple[str, str | None]]:
+    try:
+        lines = metadata.requires(DISTRIBUTION) or []
+    except metadata.PackageNotFoundError:
+        lines = []
+    for line in lines:
+        match = REQUIREMENT.match(line)
+        if match is not None:
+            extra = EXTRA.search(match["marker"] or "")
+            yield match["name"], extra["extra"] if extra else None
+
+
+def _version(name: str) -> str | None:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return None
+
+
+def _reinstall() -> str:
+    return f"pip install --force-reinstall {DISTRIBUTION}"

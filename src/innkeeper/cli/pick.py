@@ -1,0 +1,77 @@
+"""Which session a command means: the one that is named, else that of the directory.
+
+Rules
+* A session is named by its URI or by the beginning of its id; a beginning that fits several is refused.
+* The session of a directory is the one changed last whose primary directory it is and that is not archived.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from innkeeper.cli.failures import CliError, UsageProblem
+from innkeeper.cli.words import text
+from innkeeper.errors import HostError
+from innkeeper.protocol.status import IS_ARCHIVED
+
+if TYPE_CHECKING:
+    from innkeeper.client import Channel, Client
+    from innkeeper.protocol.session.state import SessionState
+
+Summary = Mapping[str, Any]
+
+
+def short_id(uri: str) -> str:
+    """What people are shown of a session's URI, and may type."""
+    return uri.rsplit("/", 1)[-1]
+
+
+def named(summaries: Iterable[Summary], name: str) -> str:
+    """The URI of the session with that name. Raises HostError SESSION_UNKNOWN, UsageProblem when several fit."""
+    found = []
+    for summary in summaries:
+        if summary["resource"] == name:
+            return name
+        if short_id(summary["resource"]).startswith(name):
+            found.append(summary["resource"])
+    if not found:
+        raise HostError("SESSION_UNKNOWN", session=name)
+    if len(found) > 1:
+        raise UsageProblem(text("cli.error.ambiguous", name=name, sessions=", ".join(map(short_id, found))))
+    return str(found[0])
+
+
+def of_directory(summaries: Iterable[Summary], directory: str) -> str | None:
+    """The session of a directory's URI; `summaries` are in the order of the host, last changed first."""
+    for summary in summaries:
+        directories: Sequence[str] = summary.get("workingDirectories") or ()
+        archived = int(summary.get("status", 0)) & IS_ARCHIVED
+        if not archived and directories and directories[0].rstrip("/") == directory.rstrip("/"):
+            return str(summary["resource"])
+    return None
+
+
+async def find(client: "Client", name: str | None, directory: Path) -> str | None:
+    """The session that is meant, or None when the directory has none. Raises as `named`."""
+    summaries = [summary async for summary in client.list_sessions()]
+    if name is not None:
+        return named(summaries, name)
+    return of_directory(summaries, directory.as_uri())
+
+
+async def open_session(
+    client: "Client", name: str | None, directory: Path, *, provider: str | None = None, new: bool = False
+) -> "Channel[SessionState]":
+    """The session that is meant, subscribed and ready; one is created for a directory that has none, or if `new`.
+
+    Raises HostError SESSION_UNKNOWN, and CliError when the host could not create it.
+    """
+    uri = None if new else await find(client, name, directory)
+    if uri is None:
+        uri = await client.create_session(provider=provider, working_directories=[directory.as_uri()])
+    session = await client.subscribe_session(uri)
+    state = await session.wait_for(lambda state: state["lifecycle"] != "creating")
+    if state["lifecycle"] == "failed":
+        error = state.get("creationError")
+        raise CliError(text("cli.error.creation", reason=error["message"] if error else "?"))
+    return session
