@@ -13,6 +13,7 @@ import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from urllib.parse import quote
 
 from innkeeper import limits
 from innkeeper._version import running_version
@@ -40,6 +41,8 @@ class Listening:
     token_needed: bool
     restored: int
     """Sessions of earlier runs."""
+    page: str | None
+    """The address for a browser on this machine, with the token that it needs once."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +54,8 @@ class Run:
     paths: Paths
     environment: Mapping[str, str]
     announce: Announce
+    hide: Callable[[str | None], None] = lambda _secret: None
+    """Told what must never appear in a log."""
 
 
 async def serve(run: Run) -> None:
@@ -64,6 +69,7 @@ async def serve(run: Run) -> None:
         host=options.host,
         force=options.force,
     )
+    run.hide(token)
     paths.prepare()
     parts = standard_parts(paths.data / DATABASE, settings, quiet=options.quiet)
     given = Circumstances(settings, run.environment, Path.cwd(), questions=not options.no_questions)
@@ -109,6 +115,7 @@ async def _serve_sockets(host: Host, run: Run, token: str | None, stop: asyncio.
                 data_dir=run.paths.data,
                 token_needed=token is not None,
                 restored=len(host.driver.channels("session")),
+                page=_page(listener, token),
             )
         )
         await stop.wait()
@@ -131,6 +138,13 @@ def _listen_options(run: Run, token: str | None) -> ListenOptions:
         message_bytes=int(bounds["message_bytes"]),
         handshake_seconds=bounds["handshake_seconds"],
     )
+
+
+def _page(listener: Listener, token: str | None) -> str | None:
+    if listener.url is None:
+        return None
+    address = "http" + listener.url.removeprefix("ws")
+    return address if token is None else f"{address}?tkn={quote(token, safe='')}"
 
 
 def _endpoint(host: Host, run: Run, listener: Listener, token: str | None) -> Endpoint:
