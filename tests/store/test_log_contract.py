@@ -269,6 +269,18 @@ async def test_a_channel_may_be_created_again_after_its_drop_without_its_past(st
     assert [e.seq for e in image.window] == [4]
 
 
+async def test_what_was_dropped_before_a_crash_never_reaches_a_channel_created_after_it(store: Any) -> None:
+    await store.open()
+    await store.put(create(SESSION), Reserve(2000), *run(1, 1000))
+    assert await store.put(DropChannel(SESSION)) is None
+    image = await store.crash()
+    assert (image.channels, image.window, image.last_seq) == ((), (), 1000)
+    assert await store.put(create(CHAT, 2000), envelope(2001, 2000, CHAT), epoch=1) is None
+    found = await store.log.channel(CHAT)
+    assert found == StoredChannel(CHAT, "session", None, 2000, 2001, b"{}", (body(2001),))
+    assert [e.seq for e in (await store.crash()).window] == [2001]
+
+
 async def test_to_drop_what_is_not_there_is_no_error(store: Any) -> None:
     await store.open()
     assert await store.put(DropChannel(SESSION)) is None

@@ -7,6 +7,8 @@ import sqlite3
 import stat
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -242,31 +244,36 @@ else:
 """
 
 
-def open_as_nobody(path: Path) -> str:
-    """Root would be let through."""
-    for parent in list(path.parents)[1:4]:
-        parent.chmod(0o755)
+@pytest.fixture
+def public(anyio_backend: str) -> Iterator[Path]:
+    """A folder that another user can reach; pytest's own are for its user only."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name) / "data"
+
+
+def open_as_nobody(path: Path, *, file: int, folder: int) -> str:
+    """What a user other than root is told, with these modes; root would be let through."""
+    path.chmod(file)
+    path.parent.chmod(folder)
     ran = subprocess.run([sys.executable, "-c", AS_NOBODY, str(path)], capture_output=True, text=True, timeout=20)
+    path.parent.chmod(0o755)
     return ran.stdout or ran.stderr
 
 
-async def test_a_file_that_may_not_be_written_is_refused_with_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "data" / "innkeeper.db"
+async def test_a_file_that_may_not_be_written_is_refused_with_its_name(public: Path) -> None:
+    path = public / "innkeeper.db"
     await written(path)
-    (path.parent / LOCK_NAME).chmod(0o666)
-    path.parent.chmod(0o777)
-    path.chmod(0o444)
-    before = contents(path.parent)
-    answer = open_as_nobody(path)
+    (public / LOCK_NAME).unlink()
+    before = contents(public)
+    answer = open_as_nobody(path, file=0o444, folder=0o777)
     assert answer.startswith("DATA_DIR_UNWRITABLE") and str(path) in answer
-    assert contents(path.parent) == before
+    assert contents(public) == before
 
 
-async def test_a_folder_that_may_not_be_written_is_refused_with_its_name(tmp_path: Path) -> None:
-    path = tmp_path / "data" / "innkeeper.db"
+async def test_a_folder_that_may_not_be_written_is_refused_with_its_name(public: Path) -> None:
+    path = public / "innkeeper.db"
     await written(path)
-    (path.parent / LOCK_NAME).unlink()
-    path.parent.chmod(0o555)
-    answer = open_as_nobody(path)
-    path.parent.chmod(0o755)
-    assert answer.startswith("DATA_DIR_UNWRITABLE") and str(path.parent) in answer
+    (public / LOCK_NAME).unlink()
+    answer = open_as_nobody(path, file=0o666, folder=0o555)
+    assert answer.startswith("DATA_DIR_UNWRITABLE") and str(public) in answer

@@ -1,6 +1,7 @@
 """Group commit, errors of SQLite, chores: what only the SQLite log has (architecture §7)."""
 
 import asyncio
+import shutil
 import sqlite3
 import threading
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from innkeeper.ports.log import (
 )
 from innkeeper.store.admission import Plan
 from innkeeper.store.sqlite import SqliteLog
+from innkeeper.store.sqlite.checkpoints import Checkpoints
 from innkeeper.store.sqlite.chores import CHECKPOINT_PAGES, ROWS_PER_STEP, Chores
 from innkeeper.store.sqlite.failures import failure
 from innkeeper.store.sqlite.files import connect
@@ -68,6 +70,13 @@ def count(path: Path, query: str = "SELECT count(*) FROM envelopes") -> int:
     with closing(sqlite3.connect(path)) as connection:
         found: int = connection.execute(query).fetchone()[0]
         return found
+
+
+def copy_files(source: Path, target: Path) -> None:
+    """What a killed process would leave."""
+    target.parent.mkdir()
+    for suffix in ("", "-wal"):
+        shutil.copy(f"{source}{suffix}", f"{target}{suffix}")
 
 
 async def held(log: SqliteLog) -> Callable[[], None]:
@@ -333,6 +342,29 @@ async def test_rows_of_a_dropped_channel_are_deleted_from_the_file(log: SqliteLo
     assert count(tmp_path / "innkeeper.db", "SELECT count(*) FROM dropped") == 0
 
 
+async def test_the_last_number_is_known_after_all_rows_that_show_it_are_deleted(log: SqliteLog, tmp_path: Path) -> None:
+    await put(log, create(), *envelopes(1, 10), Reserve(50), DropChannel(SESSION))
+    await log.settle()
+    crashed = tmp_path / "crashed" / "innkeeper.db"
+    copy_files(tmp_path / "innkeeper.db", crashed)
+    next_log = SqliteLog(crashed)
+    image = await next_log.open()
+    assert (image.last_seq, image.gaps) == (10, ((11, 50),))
+    await next_log.close(last_seq=50)
+
+
+async def test_gaps_below_the_window_are_deleted_from_the_file(log: SqliteLog, tmp_path: Path) -> None:
+    await put(log, create(), Reserve(50), *envelopes(1, 10))
+    crashed = tmp_path / "crashed" / "innkeeper.db"
+    copy_files(tmp_path / "innkeeper.db", crashed)
+    for first, limit in ((51, 1000), (151, 1000), (251, 10)):
+        next_log = SqliteLog(crashed, replay_envelopes=limit)
+        await next_log.open()
+        assert count(crashed, "SELECT count(*) FROM gaps") == (1 if limit == 1000 else 0)
+        assert await put(next_log, *envelopes(first, first + 99, expected=10 if first == 51 else first - 1)) is None
+        await next_log.close(last_seq=first + 99)
+
+
 async def test_a_drop_that_a_crash_interrupted_is_finished_at_the_next_start(tmp_path: Path) -> None:
     log = SqliteLog(tmp_path / "innkeeper.db")
     await log.open()
@@ -412,6 +444,7 @@ async def test_steady_load_does_not_starve_the_chores(tmp_path: Path) -> None:
     await log.close(last_seq=1000)
     now = [0.0]
     with closing(connect(tmp_path / "innkeeper.db", synchronous="NORMAL")) as connection:
+        connection.execute("INSERT INTO dropped VALUES (1)")
         chores = Chores(
             connection, WindowFloor(WindowLimits(10, 10)), [1], clock=lambda: now[0], checkpoint=lambda: None
         )
@@ -422,6 +455,7 @@ async def test_steady_load_does_not_starve_the_chores(tmp_path: Path) -> None:
         assert connection.execute("SELECT count(*) FROM envelopes").fetchone() == (1000 - ROWS_PER_STEP,)
         chores.step_if_overdue()
         assert connection.execute("SELECT count(*) FROM envelopes").fetchone() == (1000 - ROWS_PER_STEP,)
+        assert connection.execute("SELECT id FROM dropped").fetchall() == [(1,)], "a crash now must not forget the rest"
 
 
 async def test_checkpoints_are_asked_for_after_enough_pages_and_when_it_is_quiet(tmp_path: Path) -> None:
@@ -440,3 +474,61 @@ async def test_checkpoints_are_asked_for_after_enough_pages_and_when_it_is_quiet
         for seq in range(2, 2 + CHECKPOINT_PAGES // 2):
             chores.stored(Plan(rows=[(seq, 1, BODY)]))
         assert (len(asked), chores.wait_seconds()) == (2, -1)
+
+
+# -- around the writer -------------------------------------------------------------------------------------------------
+
+
+async def test_a_log_that_was_never_opened_takes_nothing(tmp_path: Path) -> None:
+    log = SqliteLog(tmp_path / "innkeeper.db")
+    with pytest.raises(StoreError, match="never opened"):
+        log.submit(Batch(0, ()), lambda error: None)
+    with pytest.raises(StoreError, match="not open"):
+        await log.channel(SESSION)
+    await log.close(last_seq=0)
+
+
+def test_an_answer_for_a_loop_that_is_closed_is_dropped_with_a_warning(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The batch is stored all the same; the folder stays locked until the process ends, as after a crash."""
+    log = SqliteLog(tmp_path / "innkeeper.db")
+    asyncio.run(log.open())
+    writer = log._writer
+    assert writer is not None
+    stored = threading.Event()
+    writer.submit(Batch(0, (create(),)), lambda error: None)
+    writer.call(stored.set)
+    assert stored.wait(5)
+    assert "loop is closed" in caplog.text
+    assert count(tmp_path / "innkeeper.db", "SELECT count(*) FROM channels") == 1
+    thread = next(thread for thread in threading.enumerate() if thread.name == "innkeeper-log")
+    writer.call(lambda: log._let_go(writer))
+    thread.join(5)
+    assert not thread.is_alive()
+
+
+def test_checkpoints_that_cannot_be_made_are_left_to_the_writer(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    missing = Checkpoints(tmp_path / "nothing.db")
+    missing.request()
+    missing.stop()
+    assert "left to the writer" in caplog.text
+
+
+async def test_a_failed_checkpoint_is_made_up_for_by_the_next(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level("INFO")
+    log = SqliteLog(tmp_path / "innkeeper.db")
+    await log.open()
+    await put(log, create(), *envelopes(1, 100))
+    assert log._checkpoints is not None
+    with closing(sqlite3.connect(tmp_path / "innkeeper.db", isolation_level=None)) as connection:
+        broken: Any = Faulty(connection)
+        broken.part, broken.times = "wal_checkpoint", 1
+        log._checkpoints._copy(broken)
+        assert "a checkpoint failed" in caplog.text
+        log._checkpoints._copy(broken)
+        _, pages, copied = connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchone()
+        assert pages == copied > 0
+    await log.close(last_seq=100)

@@ -17,6 +17,8 @@ from innkeeper.store.sqlite.rows import put_meta, transaction
 from innkeeper.store.window import WindowFloor
 
 ROWS_PER_STEP: Final = 256
+PAUSE_SECONDS: Final = 0.002
+"""A step is done when nothing has arrived for this long; the next ones follow at once."""
 OVERDUE_SECONDS: Final = 0.05
 """Under steady load, at most this long between two steps."""
 RETRY_SECONDS: Final = 5.0
@@ -51,9 +53,11 @@ class Chores:
         self._uncopied = 0
         self._not_before = 0.0
         self._last_step = clock()
+        self._busy = False
 
     def stored(self, plan: Plan) -> None:
         """Note what a plan that is now durable gives to do."""
+        self._busy = True
         if plan.rows:
             size = sum(len(body) for _, _, body in plan.rows)
             self._floor.add(plan.rows[-1][0], len(plan.rows), size)
@@ -74,17 +78,18 @@ class Chores:
 
     def wait_seconds(self) -> float:
         """How long the writer may wait for a batch before it does a step; -1 when there is nothing to do."""
-        if self._sweeps or self._pruned < self._floor.floor:
-            return max(0.0, self._not_before - self._clock())
+        if self._is_pending():
+            return max(PAUSE_SECONDS if self._busy else 0.0, self._not_before - self._clock())
         return QUIET_SECONDS if self._uncopied else -1
 
     def step_if_overdue(self) -> None:
         """Do a step although batches wait, so that steady load does not starve the chores."""
-        if (self._sweeps or self._pruned < self._floor.floor) and self._clock() - self._last_step > OVERDUE_SECONDS:
+        if self._is_pending() and self._clock() - self._last_step > OVERDUE_SECONDS:
             self.step()
 
     def step(self) -> None:
         """Do one small step when there is one and it is not too early. Never raises."""
+        self._busy = False
         self._last_step = self._clock()
         if self._last_step < self._not_before:
             return
@@ -102,10 +107,13 @@ class Chores:
 
     def finish(self) -> None:
         """Do everything that is due now; stops at a failure."""
-        while (self._sweeps or self._pruned < self._floor.floor) and self._clock() >= self._not_before:
+        while self._is_pending() and self._clock() >= self._not_before:
             self.step()
         self._uncopied = 0
         self._connection.execute("PRAGMA wal_checkpoint(PASSIVE)").fetchall()
+
+    def _is_pending(self) -> bool:
+        return bool(self._sweeps) or self._pruned < self._floor.floor
 
     def _sweep(self, id_: int, up_to: int) -> None:
         """Delete envelopes of one channel: all of a dropped one, else those that snapshot and window leave over."""
