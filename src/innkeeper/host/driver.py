@@ -31,6 +31,7 @@ from innkeeper.engine.effects import (
     Command,
     CommitFailed,
     Committed,
+    Create,
     Effect,
     FlushLater,
     JsonObject,
@@ -251,7 +252,9 @@ class Driver:
 
     def post(self, *changes: Change) -> None:
         """One transaction that is not waited for and not lost. A channel that is gone takes its changes with it."""
-        stored = [c.channel for c in changes if isinstance(c, Act) and self.hub.head(c.channel) is None]
+        new = {c.channel for c in changes if isinstance(c, Create)}
+        acted = {c.channel for c in changes if isinstance(c, Act)} - new
+        stored = [uri for uri in acted if self.hub.head(uri) is None]
         waiting = [uri for uri in stored if self.hub.kind(uri) is not None]
         if waiting:
             self.spawn(self._post_later(waiting, changes), "post")
