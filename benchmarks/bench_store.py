@@ -138,6 +138,7 @@ async def measure(folder: Path, durability: Durability, count: int) -> None:
     print(f"{durability:6} 50 waiting writers     {await together(source, 50, count * 5)}   (target 16,000/s)")
     print(f"{durability:6} loop busy 700 µs each  {await busy(source, 2, 700)}")
     print(f"{durability:6} drop 10,000 envelopes  {await drop(source)}   (target 100 ms)")
+    await together(source, 50, 20_000)
     await source.fold()
     await log.settle()
     await log.close(last_seq=source.seq)
