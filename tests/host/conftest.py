@@ -8,7 +8,7 @@ import pytest
 
 sys.path.append(str(Path(__file__).resolve().parent.parent))
 
-from scripted.world import Client, World  # noqa: E402
+from scripted.world import Client, World
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from innkeeper.ports.decisions import Decision, PutDecision
-from innkeeper.ports.mcp import McpListener, McpRefused, ServerReport, ServerTools, ToggleRefused, TogglePlan
+from innkeeper.ports.mcp import McpListener, McpRefused, ServerReport, ServerTools, TogglePlan, ToggleRefused
 from innkeeper.ports.questions import Caller, Confirmation, Option, Questions
 
 

@@ -1,7 +1,6 @@
 """An agent that does what the words of a message say: everything that a real one can do, on the same contract.
 
-Each prompt is one behaviour; `PROMPTS` lists them with what they do. Used by the tests of the host and of whatever drives
-it from outside, so it needs nothing but the contract.
+Each prompt is one behaviour; `PROMPTS` lists them. Tests of the host use it, and of whatever drives a host from outside.
 """
 
 import asyncio

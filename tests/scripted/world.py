@@ -1,7 +1,7 @@
 """A whole host in memory, and clients that speak JSON-RPC to it: the highest door a test can use.
 
-Every wait is bounded. A client keeps, beside what it received, its own copy of each subscribed channel, reduced from what
-it was sent; `World.check_mirrors` compares those with the host's state.
+Every wait is bounded. A client keeps, beside what it received, its own copy of each subscribed channel, reduced from
+what it was sent; `World.check_mirrors` compares those with the host's state.
 """
 
 import asyncio
@@ -37,9 +37,9 @@ class RpcFailure(Exception):
 
 
 class Client:
-    """One connection."""
+    """One connection. `after` is the lost one of the same client: numbers go on."""
 
-    def __init__(self, world: "World", client_id: str) -> None:
+    def __init__(self, world: "World", client_id: str, after: "Client | None" = None) -> None:
         self.client_id = client_id
         self.frames: list[dict[str, Any]] = []
         self.states: dict[str, Any] = {}
@@ -47,7 +47,7 @@ class Client:
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._news = asyncio.Event()
         self._next_id = 0
-        self._seq = 0
+        self._seq = 0 if after is None else after._seq
         self.link = world.driver.attach(self)
 
     # -- Peer ----------------------------------------------------------------------------------------------------
@@ -253,6 +253,13 @@ class World:
                 task.cancel()
         changed.setdefault("mcp", FakeMcp(declared=self.mcp.declared))
         return await World(log=survivor, settings=self.settings, ids=CountingIds("later"), **changed).start()
+
+    async def until(self, found: Callable[[], Any]) -> Any:
+        """What `found` gives once it gives something; for what no client is told."""
+        async with asyncio.timeout(WAIT):
+            while not (result := found()):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)  # nothing else tells when to look again
+        return result
 
     def _is_ours(self, task: "asyncio.Task[Any]") -> bool:
         return task in self.driver._tasks

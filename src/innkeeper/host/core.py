@@ -86,7 +86,8 @@ class DriverCore:
         return self._hub.head(channel)
 
     def post(self, *changes: Change) -> None:
-        self._driver.post(*changes)
+        if changes:
+            self._driver.post(*changes)
 
     async def commit(self, *changes: Change, keep: bool = False) -> None:
         await self._driver.commit(*changes, keep=keep)

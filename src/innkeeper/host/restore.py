@@ -7,17 +7,21 @@ Rules
 * No server is shown as running; a session that was being created is opened again; active clients get a grace period.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from innkeeper.engine.effects import Act, Create
+from innkeeper.engine.effects import Act, Change, Create
 from innkeeper.host.clients import Clients
-from innkeeper.host.core import Core, act
+from innkeeper.host.core import Core
+from innkeeper.host.outcomes import StorageFailed
 from innkeeper.host.servers import stale_states
 from innkeeper.host.sessions import Sessions
 from innkeeper.host.turns import Turns
 from innkeeper.protocol.status import IN_PROGRESS
 from innkeeper.protocol.uris import ROOT
+
+log = logging.getLogger(__name__)
 
 
 class Restore:
@@ -27,37 +31,49 @@ class Restore:
         self._turns = turns
         self._clients = clients
 
-    def root(self, agents: Sequence[Mapping[str, Any]]) -> None:
-        """The root channel says what this process offers."""
-        count = len(self._core.channels("session"))
-        state = self._core.head(ROOT)
-        if state is None:
-            self._core.post(Create(ROOT, "root", None, {"agents": list(agents), "activeSessions": count}))
-            return
-        changes = []
-        if list(state.get("agents") or ()) != list(agents):
-            changes.append(Act(ROOT, {"type": "root/agentsChanged", "agents": list(agents)}))
-        if state.get("activeSessions") != count:
-            changes.append(Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": count}))
-        if changes:
-            self._core.post(*changes)
-
-    async def sessions(self) -> None:
-        """Put every stored session right. Returns when no turn of an earlier process looks alive."""
+    async def run(self, agents: Sequence[Mapping[str, Any]]) -> None:
+        """The root channel says what this process offers, every stored session is put right. When this returns, no
+        turn and no server of an earlier process looks alive to anybody."""
+        changes: list[Change] = [*self._root(agents)]
+        opening: list[str] = []
         for uri in self._core.channels("session"):
             session = self._core.head(uri)
             if session is None:
                 continue
-            act(self._core, uri, *stale_states(session))
+            changes.extend(Act(uri, action) for action in stale_states(session))
             if session.get("lifecycle") == "creating":
-                self._core.spawn(self._sessions.open(uri), f"start {uri}")
+                opening.append(uri)
             for chat in session.get("chats") or ():
                 if int(chat.get("status") or 0) & IN_PROGRESS:
                     await self._core.load(chat["resource"])
-                    self.looked_at(chat["resource"])
+                    changes.extend(self._turns.interruption(chat["resource"]))
+        await self._kept(changes)
+        for uri in opening:
+            self._core.spawn(self._sessions.open(uri), f"start {uri}")
         self._clients.restored()
+
+    async def _kept(self, changes: Sequence[Change]) -> None:
+        """What is found at a start holds also when it cannot be stored now."""
+        if not changes:
+            return
+        try:
+            await self._core.commit(*changes, keep=True)
+        except StorageFailed as failed:
+            log.warning("the state after the restart is not stored yet: %s", failed.code)
+
+    def _root(self, agents: Sequence[Mapping[str, Any]]) -> list[Change]:
+        count = len(self._core.channels("session"))
+        state = self._core.head(ROOT)
+        if state is None:
+            return [Create(ROOT, "root", None, {"agents": list(agents), "activeSessions": count})]
+        changes: list[Change] = []
+        if list(state.get("agents") or ()) != list(agents):
+            changes.append(Act(ROOT, {"type": "root/agentsChanged", "agents": list(agents)}))
+        if state.get("activeSessions") != count:
+            changes.append(Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": count}))
+        return changes
 
     def looked_at(self, channel: str) -> None:
         """Somebody sees the channel. A chat whose last change was not mirrored any more is put right here."""
         if self._core.kind(channel) == "chat":
-            self._turns.interrupt(channel)
+            self._core.post(*self._turns.interruption(channel))

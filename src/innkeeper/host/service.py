@@ -146,8 +146,7 @@ class HostService:
 
     async def start(self) -> None:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
-        self._restore.root(self._agents)
-        await self._restore.sessions()
+        await self._restore.run(self._agents)
         self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
 
     async def close(self) -> None:

@@ -13,7 +13,7 @@ import asyncio
 import logging
 from typing import Any
 
-from innkeeper.engine.effects import Released
+from innkeeper.engine.effects import Act, Change, Released
 from innkeeper.host.core import Core, act
 from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed
 from innkeeper.host.faults import logged
@@ -102,12 +102,13 @@ class Turns:
         if asking is not None:
             self._told(asking, ending)
 
-    def interrupt(self, chat: str, *, resumable: bool = False) -> None:
-        """The chat's running turn belongs to a process that is gone: it ends as interrupted (K14)."""
+    def interruption(self, chat: str, *, resumable: bool = False) -> tuple[Change, ...]:
+        """What ends the chat's running turn if it belongs to a process that is gone (K14); else nothing."""
         turn = active_turn(self._core.head(chat))
-        if turn is not None and self._running.behind(chat) is None:
-            why = failed("executionInterrupted", text("error.executionInterrupted.meaning"), resumable=resumable)
-            act(self._core, chat, ending_action(turn["id"], 0, why))
+        if turn is None or self._running.behind(chat) is not None:
+            return ()
+        why = failed("executionInterrupted", text("error.executionInterrupted.meaning"), resumable=resumable)
+        return (Act(chat, ending_action(turn["id"], 0, why)),)
 
     async def end_session(self, session: str, seconds: float) -> None:
         """Stop every turn of the session and wait for the agents to let go, at most so long."""

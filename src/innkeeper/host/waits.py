@@ -46,16 +46,20 @@ class Waits:
             turn = active_turn(state, wait.turn_id)
             found = None if turn is None else wait.look(turn)
             if turn is None or found is not None:
-                wait.future.set_result(found)
+                self._settle(chat, wait, found)
 
     def gone(self, chat: str) -> None:
         """The chat does not exist any more."""
         for wait in tuple(self._by_chat.get(chat, ())):
             if not wait.future.done():
-                wait.future.set_result(None)
+                self._settle(chat, wait, None)
 
     def count(self) -> int:
         return sum(map(len, self._by_chat.values()))
+
+    def _settle(self, chat: str, wait: _Wait, found: Any) -> None:
+        self._forget(chat, wait)
+        wait.future.set_result(found)
 
     def _forget(self, chat: str, wait: _Wait) -> None:
         waits = self._by_chat.get(chat, [])

@@ -1,0 +1,280 @@
+import pytest
+
+from innkeeper.host.settings import HostSettings
+from scripted.fakes import FakeMcp, FakeServer
+from scripted.world import World, call_of, text_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def pending(client, chat, call_id="call-1"):
+    await client.action(chat, "chat/toolCallReady")
+    return call_of(client.states[chat]["activeTurn"], call_id)
+
+
+def confirm(client, chat, approved, call_id="call-1", **more):
+    if approved:
+        more.setdefault("confirmed", "user-action")
+    else:
+        more.setdefault("reason", "denied")
+    return client.dispatch(chat, "chat/toolCallConfirmed", turnId="t1", toolCallId=call_id, approved=approved, **more)
+
+
+async def test_a_question_shows_its_options_and_any_client_may_answer(world, client):
+    """AHP §9.2, M6.2."""
+    _session, chat = await client.new_session()
+    other = await world.client("bob")
+    client.start_turn(chat, "ask")
+    call = await pending(client, chat)
+    assert call["status"] == "pending-confirmation" and call["confirmationTitle"] == "Run a command?"
+    assert [option["kind"] for option in call["options"]] == ["approve", "approve", "deny"]
+    assert call["_meta"] == {"x-innkeeper/rule": "shell"}
+    confirm(other, chat, True, selectedOptionId="always")
+    turn = await client.ended(chat)
+    assert text_of(turn) == "approved: always"
+    assert call_of(turn)["selectedOption"]["id"] == "always"
+    world.check_mirrors(client)
+
+
+async def test_a_denial_reaches_the_agent_and_the_turn_goes_on(world, client):
+    """AHP §9.2."""
+    _, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    await pending(client, chat)
+    confirm(client, chat, False, selectedOptionId="deny", reasonMessage="not today")
+    turn = await client.ended(chat)
+    assert turn["state"] == "complete" and text_of(turn) == "denied: user deny not today"
+    assert call_of(turn)["status"] == "cancelled"
+
+
+async def test_an_edited_input_reaches_the_agent(world, client):
+    _, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    await pending(client, chat)
+    confirm(client, chat, True, editedToolInput='{"command": "ls"}')
+    assert call_of(await client.ended(chat))["content"][0]["text"] == '{"command": "ls"}'
+
+
+async def test_an_answer_that_contradicts_its_option_is_refused(world, client):
+    """M6.4: nothing is guessed."""
+    _, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    await pending(client, chat)
+    assert "does not approve" in await client.rejection(confirm(client, chat, True, selectedOptionId="deny"))
+    assert "does not deny" in await client.rejection(confirm(client, chat, False, selectedOptionId="once"))
+
+
+async def test_only_the_first_answer_counts(world, client):
+    """AHP §9.9."""
+    _, chat = await client.new_session()
+    other = await world.client("bob")
+    client.start_turn(chat, "ask")
+    await pending(client, chat)
+    confirm(client, chat, False)
+    assert await other.rejection(confirm(other, chat, True))
+    assert text_of(await client.ended(chat)).startswith("denied")
+
+
+async def test_cancelling_the_turn_denies_what_it_asked(world, client):
+    """M6.4."""
+    session, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    await pending(client, chat)
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
+    turn = await client.ended(chat)
+    assert call_of(turn)["status"] == "cancelled" and call_of(turn)["reason"] == "skipped"
+    await client.state(session, lambda s: "inputNeeded" not in s)
+    assert world.conversation.waits.count() == 0
+
+
+async def test_nobody_answers_means_deny():
+    """M6.4, M6.4b: no call may hang."""
+    world = await World(settings=HostSettings(question_timeout=0.02, summary_delay=0.001)).start()
+    client = await world.client()
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, "ask")
+    assert text_of(turn).startswith("denied: timeout") and call_of(turn)["status"] == "cancelled"
+    turn = await client.turn(chat, "question", "t2")
+    assert text_of(turn) == "cancel None" and turn["responseParts"][0]["response"] == "cancel"
+    await client.state(session, lambda s: "inputNeeded" not in s)
+    await world.close()
+
+
+@pytest.mark.parametrize(
+    ("config", "words", "status"),
+    [
+        ({"autoApprove": "autoApprove"}, "approved: once", "completed"),
+        ({"permissions": {"allow": ["shell"]}}, "approved: once", "completed"),
+        ({"autoApprove": "autoApprove", "permissions": {"deny": ["shell"]}}, "denied: user", "cancelled"),
+    ],
+)
+async def test_the_sessions_configuration_may_answer(world, client, config, words, status):
+    """M6.3b; a deny of any wins."""
+    _, chat = await client.new_session(config=config)
+    turn = await client.turn(chat, "ask")
+    assert text_of(turn).startswith(words)
+    assert call_of(turn)["status"] == status
+
+
+async def test_an_input_request_is_answered_by_a_client_that_is_not_subscribed(world, client):
+    """AHP §9.8: answered by ordinary dispatch, without subscribing."""
+    session, chat = await client.new_session()
+    other = await world.client("bob")
+    await other.subscribe(session)
+    client.start_turn(chat, "question")
+    state = await other.state(session, lambda s: s.get("inputNeeded"))
+    entry = state["inputNeeded"][0]
+    assert entry["kind"] == "chatInput" and entry["chat"] == chat and state["status"] & 31 == 24
+    answer = {"state": "submitted", "value": {"kind": "text", "value": "Ada"}}
+    other.dispatch(
+        chat, "chat/inputCompleted", requestId=entry["request"]["id"], response="accept", answers={"name": answer}
+    )
+    assert text_of(await client.ended(chat)) == "accept Ada"
+    await other.state(session, lambda s: "inputNeeded" not in s)
+
+
+@pytest.mark.parametrize("response", ["decline", "cancel"])
+async def test_an_input_request_can_be_turned_down(world, client, response):
+    _, chat = await client.new_session()
+    client.start_turn(chat, "question")
+    await client.action(chat, "chat/inputRequested")
+    client.dispatch(chat, "chat/inputCompleted", requestId="ask-1", response=response)
+    assert text_of(await client.ended(chat)) == f"{response} None"
+
+
+async def test_what_waits_for_a_person_is_mirrored_and_cleared(world, client):
+    """AHP §9.8, §13.8."""
+    session, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    (entry,) = state["inputNeeded"]
+    assert entry["kind"] == "toolConfirmation" and entry["turnId"] == "t1"
+    assert entry["toolCall"] == call_of(client.states[chat]["activeTurn"])
+    confirm(client, chat, True)
+    await client.ended(chat)
+    await client.state(session, lambda s: "inputNeeded" not in s)
+    world.check_mirrors(client)
+
+
+# -- tools of clients ------------------------------------------------------------------------------------------------
+
+
+def joined(client):
+    return {"clientId": client.client_id, "tools": [{"name": "pick"}]}
+
+
+async def test_a_clients_tool_is_executed_by_its_owner(world, client):
+    """AHP §9.2: Ready with not-needed, the owner executes on running and completes."""
+    session, chat = await client.new_session(activeClient=joined(client))
+    client.start_turn(chat, "client-tool alice")
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    assert state["inputNeeded"][0]["kind"] == "toolClientExecution"
+    assert state["inputNeeded"][0]["clientId"] == "alice" and state["status"] & 31 != 24
+    assert call_of(client.states[chat]["activeTurn"])["confirmed"] == "not-needed"
+    result = {"success": True, "pastTenseMessage": "Picked", "structuredContent": {"picked": 2}}
+    client.dispatch(chat, "chat/toolCallComplete", turnId="t1", toolCallId="call-1", result=result)
+    assert text_of(await client.ended(chat)) == '{"picked": 2}'
+
+
+async def test_another_client_cannot_complete_it(world, client):
+    """AHP §9.9."""
+    _, chat = await client.new_session(activeClient=joined(client))
+    other = await world.client("bob")
+    client.start_turn(chat, "client-tool alice")
+    await client.action(chat, "chat/toolCallReady")
+    result = {"success": True, "pastTenseMessage": "Picked"}
+    seq = other.dispatch(chat, "chat/toolCallComplete", turnId="t1", toolCallId="call-1", result=result)
+    assert "not executed by this client" in await other.rejection(seq)
+
+
+async def test_a_result_under_review_is_given_to_the_agent_once_approved(world, client):
+    """AHP §9.2: pending-result-confirmation."""
+    _, chat = await client.new_session(activeClient=joined(client))
+    client.start_turn(chat, "client-tool alice")
+    await client.action(chat, "chat/toolCallReady")
+    result = {"success": True, "pastTenseMessage": "Picked", "structuredContent": {"picked": 2}}
+    call = {"turnId": "t1", "toolCallId": "call-1"}
+    client.dispatch(chat, "chat/toolCallComplete", **call, result=result, requiresResultConfirmation=True)
+    await client.action(chat, "chat/toolCallComplete")
+    client.dispatch(chat, "chat/toolCallResultConfirmed", **call, approved=False)
+    assert "withheld" in text_of(await client.ended(chat))
+
+
+async def test_a_client_that_is_not_there_fails_the_call(world, client):
+    """AHP §9.2."""
+    _, chat = await client.new_session()
+    turn = await client.turn(chat, "client-tool nobody")
+    assert "gone away" in text_of(turn) and call_of(turn)["success"] is False
+
+
+async def test_a_clients_tool_may_ask_first(world, client):
+    _, chat = await client.new_session(activeClient=joined(client))
+    client.start_turn(chat, "client-tool-ask alice")
+    await client.action(chat, "chat/toolCallReady")
+    confirm(client, chat, True)
+    await client.action(chat, "chat/toolCallReady", 2)
+    result = {"success": True, "pastTenseMessage": "Picked"}
+    client.dispatch(chat, "chat/toolCallComplete", turnId="t1", toolCallId="call-1", result=result)
+    assert text_of(await client.ended(chat)) == "success True"
+
+
+# -- the gate's questions ----------------------------------------------------------------------------------------------
+
+
+async def gated_world():
+    mcp = FakeMcp(declared={"memo": FakeServer("memo", gated=True)})
+    world = await World(mcp=mcp).start()
+    client = await world.client("alice")
+    session, chat = await client.new_session(provider="console")
+    await client.state(session, lambda s: s.get("customizations"))
+    await client.request("x-innkeeper/mcp/connect", session, server="memo")
+    return world, client, session, chat
+
+
+async def test_a_gated_call_asks_in_the_conversation_and_runs_when_allowed():
+    """M6.1, M6.2: the question is the call itself, with its options, and an input-needed entry."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, '/call memo echo {"a": 1}')
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    call = state["inputNeeded"][0]["toolCall"]
+    assert call["contributor"] == {"kind": "mcp", "customizationId": "memo"}
+    assert call["_meta"] == {"x-innkeeper/tool": "echo"}
+    assert world.mcp.callers[0].chat == chat and world.mcp.callers[0].turn_id == "t1"
+    confirm(client, chat, True, call["toolCallId"], selectedOptionId="once")
+    turn = await client.ended(chat)
+    assert text_of(turn) == "echo {'a': 1}" and call_of(turn, call["toolCallId"])["status"] == "completed"
+    await world.close()
+
+
+async def test_a_gated_call_that_is_denied_returns_an_error_result_and_the_turn_goes_on():
+    """M6.1."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    confirm(client, chat, False, state["inputNeeded"][0]["toolCall"]["toolCallId"], selectedOptionId="deny")
+    turn = await client.ended(chat)
+    assert turn["state"] == "complete" and "denied: user" in text_of(turn)
+    await world.close()
+
+
+async def test_a_question_of_the_gate_ends_with_the_turn():
+    """M6.4b: no call may hang, also when it came from outside the turn's task."""
+    import asyncio
+
+    from innkeeper.ports.questions import Caller, Confirmation
+
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    caller = Caller(session, chat, "t1", "from-outside")
+    asking = asyncio.create_task(
+        world.conversation.questions.confirm(caller, Confirmation("Tool?", "Calling", None, ()))
+    )
+    await client.state(chat, lambda s: len(s["activeTurn"]["responseParts"]) == 2)
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
+    async with asyncio.timeout(5):
+        answer = await asking
+        late = await world.conversation.questions.confirm(caller, Confirmation("Tool?", "Calling", None, ()))
+    assert (answer.approved, answer.reason) == (False, "cancelled")
+    assert (late.approved, late.reason) == (False, "no-conversation")
+    await world.close()

@@ -1,0 +1,119 @@
+import pytest
+
+from scripted.world import call_of, text_of
+
+pytestmark = pytest.mark.anyio
+
+
+async def workers(client, session, count=1):
+    state = await client.state(session, lambda s: len(s["chats"]) > count)
+    found = state["chats"][1:]
+    for chat in found:
+        await client.subscribe(chat["resource"])
+    return [client.states[chat["resource"]] for chat in found]
+
+
+async def test_a_subagent_works_in_a_read_only_chat_of_its_own(world, client):
+    """AHP §9.3: tool origin, mirrored by a block in the call that spawned it."""
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, "subagent")
+    (worker,) = await workers(client, session)
+    assert worker["origin"] == {"kind": "tool", "chat": chat, "toolCallId": "task-1"}
+    assert worker["interactivity"] == "read-only" and worker["title"] == "Explore"
+    (inner,) = worker["turns"]
+    assert inner["state"] == "complete" and text_of(inner) == "looking"
+    assert inner["message"] == {"text": "Look around", "origin": {"kind": "agent"}}
+    assert call_of(inner, "in-task-1")["status"] == "completed"
+    blocks = call_of(turn, "task-1")["content"]
+    assert blocks[0] == {
+        "type": "subagent",
+        "resource": worker["resource"],
+        "title": "Explore",
+        "agentName": "explorer",
+        "description": "Look around",
+    }
+    assert blocks[1] == {"type": "text", "text": "explored"}
+    world.check_mirrors(client)
+
+
+async def test_its_chat_is_in_the_session_before_its_words(world, client):
+    session, chat = await client.new_session()
+    await client.turn(chat, "subagent")
+    seqs = {e["action"]["type"]: e["serverSeq"] for e in client.actions(session)}
+    block = next(e for e in client.actions(chat, "chat/toolCallContentChanged"))
+    assert seqs["session/chatAdded"] < block["serverSeq"]
+
+
+async def test_signals_before_the_start_wait_and_none_is_lost(world, client):
+    """K1: out of order is normal for real agents."""
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, "subagent-early")
+    (worker,) = await workers(client, session)
+    (inner,) = worker["turns"]
+    assert text_of(inner) == "early bird" and inner["usage"] == {"inputTokens": 1} and inner["state"] == "complete"
+    assert call_of(turn, "task-1")["content"][0]["resource"] == worker["resource"]
+
+
+async def test_subagents_of_subagents_find_their_parents(world, client):
+    session, chat = await client.new_session()
+    await client.turn(chat, "subagent-nested")
+    outer, inner = await workers(client, session, 2)
+    assert outer["title"] == "Outer" and outer["origin"]["chat"] == chat
+    assert inner["title"] == "Inner" and inner["origin"]["chat"] == outer["resource"]
+    assert text_of(outer["turns"][0]) == "outer words" and text_of(inner["turns"][0]) == "inner words"
+
+
+async def test_what_was_never_placed_is_told(world, client):
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, "subagent-never")
+    assert turn["responseParts"][-1]["kind"] == "systemNotification"
+    assert len(client.states[session]["chats"]) == 1
+
+
+async def test_a_subagent_that_fails_ends_its_own_turn_only(world, client):
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, "subagent failed")
+    (worker,) = await workers(client, session)
+    assert worker["turns"][0]["state"] == "error" and turn["state"] == "complete"
+
+
+async def test_a_subagent_may_ask_before_it_has_started(world, client):
+    """M6.3c; a question is never lost."""
+    session, chat = await client.new_session()
+    client.start_turn(chat, "subagent-ask")
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    entry = state["inputNeeded"][0]
+    assert entry["chat"] != chat
+    client.dispatch(
+        entry["chat"],
+        "chat/toolCallConfirmed",
+        turnId=entry["turnId"],
+        toolCallId="in-1",
+        approved=True,
+        confirmed="user-action",
+    )
+    assert text_of(await client.ended(chat)) == "approved True"
+    await client.state(session, lambda s: "inputNeeded" not in s)
+
+
+async def test_a_worker_ends_with_the_turn_that_spawned_it(world, client):
+    session, chat = await client.new_session()
+    client.start_turn(chat, "subagent-wait")
+    (worker,) = await workers(client, session)
+    uri = worker["resource"]
+    turn_id = worker["activeTurn"]["id"]
+    seq = client.dispatch(uri, "chat/turnCancelled", turnId=turn_id, duration=0)
+    assert "cancel the turn of that chat" in await client.rejection(seq)
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=0)
+    state = await client.state(uri, lambda s: s["turns"])
+    assert state["turns"][0]["state"] == "cancelled"
+    assert "read-only" in await client.rejection(client.start_turn(uri, "hello", "x"))
+    await client.state(session, lambda s: all(c["status"] & 8 == 0 for c in s["chats"]))
+
+
+async def test_an_id_that_an_agent_uses_again_gets_a_chat_of_its_own(world, client):
+    session, chat = await client.new_session()
+    await client.turn(chat, "subagent", "a")
+    await client.turn(chat, "subagent", "b")
+    first, second = await workers(client, session, 2)
+    assert first["resource"] != second["resource"] and len(second["turns"]) == 1
