@@ -60,10 +60,6 @@ class Link(Protocol):
     def lost(self) -> None: ...
 
 
-Attach = Callable[["OutboxPeer"], Link]
-"""How a new connection is made known to the host; `Driver.attach` is one."""
-
-
 class OutboxPeer:
     """The host's `Peer` over a wire, and the wire's door to the host.
 
@@ -94,7 +90,7 @@ class OutboxPeer:
         """It is being closed, or gone; nothing more is taken."""
         return self._closing is not None or self._ended
 
-    def attach(self, attach: Attach, *, silence_seconds: float | None = None) -> None:
+    def attach(self, attach: "Attach", *, silence_seconds: float | None = None) -> None:
         """Makes the connection known to the host; one whose first message does not come in time is closed."""
         self._link = attach(self)
         if silence_seconds is not None:
@@ -184,3 +180,7 @@ class OutboxPeer:
         if self._closing is not None and not outbox and not self._parted:
             self._parted = True
             wire.close(*self._closing)
+
+
+Attach = Callable[[OutboxPeer], Link]
+"""How a new connection is made known to the host; `Driver.attach` is one."""

@@ -2,7 +2,7 @@
 
 Rules
 * Known secrets are replaced wherever they occur in what is written: in messages, arguments, tracebacks and extra
-  fields, also in their URL-quoted form. What looks like a token of ours or an authorization is replaced without being known.
+  fields, also in their URL-quoted form. What looks like a token or an authorization is replaced without being known.
 * Secrets shorter than `SHORTEST` are not replaced, since they would blacken ordinary words.
 """
 
