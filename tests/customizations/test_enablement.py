@@ -7,7 +7,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.customizations.enablement import (
-    DECISION_LIMIT,
     SCOPES,
     Base,
     InvalidSet,
@@ -22,6 +21,7 @@ from innkeeper.customizations.enablement import (
     resolve,
     set_client_base,
 )
+from innkeeper.limits import DECISIONS
 from innkeeper.ports.decisions import Decision, Decisions, DropDecision, PutDecision
 from innkeeper.protocol.session.state import CustomizationEnablement
 
@@ -147,7 +147,7 @@ def test_any_spelling_of_the_primary_directory_is_accepted(spelling: str) -> Non
 
 def test_above_the_limit_a_new_decision_is_refused_and_clearing_works() -> None:
     """C8.1"""
-    full = tuple(Decision(f"k{n}", "global", "", False, NOW) for n in range(DECISION_LIMIT))
+    full = tuple(Decision(f"k{n}", "global", "", False, NOW) for n in range(DECISIONS))
     overlay = Overlay(Decisions(full))
     with pytest.raises(InvalidSet, match="10000"):
         replace(decisions("S:off"), TARGET, HERE, overlay, Base(), NOW)

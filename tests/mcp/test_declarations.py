@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.errors import ERRORS
+from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES
 from innkeeper.mcp.declarations.model import DeclaredServer, HttpLaunch, Loaded, StdioLaunch
-from innkeeper.mcp.declarations.reader import ENTRY_LIMIT, FILE_LIMIT, Reading, load
+from innkeeper.mcp.declarations.reader import Reading, load
 
 CANARY = "s3cret-canary"
 ENVIRONMENT = {"HOME": "/home/u", "TOKEN": CANARY, "EMPTY": "", "DOLLAR": "${HOME}"}
@@ -85,7 +86,7 @@ def test_broken_file_has_its_code_and_line(workspace: Path, content: str, code: 
     [
         ('{"mcpServers": {}}'.encode("utf-16"), "FILE_ENCODING"),
         (b'{"mcpServers": {"\xe9": {}}}', "FILE_ENCODING"),
-        (b" " * (FILE_LIMIT + 1), "FILE_TOO_LARGE"),
+        (b" " * (DECLARATION_BYTES + 1), "FILE_TOO_LARGE"),
     ],
 )
 def test_bytes_that_are_no_text_of_allowed_size(workspace: Path, content: bytes, code: str) -> None:
@@ -264,8 +265,8 @@ def test_notes_inform_and_do_not_reject(workspace: Path) -> None:
 
 def test_over_the_limit_the_first_entries_load_and_the_rest_is_counted(workspace: Path) -> None:
     """M1.7"""
-    loaded = read(workspace, {"mcpServers": {f"s{n:02}": GOOD for n in range(ENTRY_LIMIT + 8)}})
-    assert [server.name for server in loaded.servers] == [f"s{n:02}" for n in range(ENTRY_LIMIT)]
+    loaded = read(workspace, {"mcpServers": {f"s{n:02}": GOOD for n in range(DECLARATION_ENTRIES + 8)}})
+    assert [server.name for server in loaded.servers] == [f"s{n:02}" for n in range(DECLARATION_ENTRIES)]
     (found,) = loaded.diagnostics
     assert found.code == "LIMIT_ENTRIES"
     assert "[8]" in found.message

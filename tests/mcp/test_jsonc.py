@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from innkeeper.mcp.declarations.jsonc import DEPTH_LIMIT, JsoncError, Node, line_of, parse
+from innkeeper.limits import DECLARATION_DEPTH
+from innkeeper.mcp.declarations.jsonc import JsoncError, Node, line_of, parse
 
 JSON = st.recursive(
     st.none()
@@ -70,7 +71,7 @@ def test_comment_marks_inside_strings_are_text() -> None:
         ('{"a": "\\u12g4"}', "FILE_SYNTAX", 1),
         ('{"a": 1', "FILE_SYNTAX", 1),
         ("/* open", "FILE_SYNTAX", 1),
-        ("[" * (DEPTH_LIMIT + 2), "FILE_TOO_DEEP", 1),
+        ("[" * (DECLARATION_DEPTH + 2), "FILE_TOO_DEEP", 1),
         ('{"a":' * 5000, "FILE_TOO_DEEP", 1),
     ],
 )

@@ -238,7 +238,7 @@ async def test_toggle_off_stops_the_process_and_removes_the_tools(host: Any, wai
     uri = await host.connected("one", "two")
     pid = host.row("one").pid
     plan = await host.toggle(S, "one", {"kind": "workspace", "uri": uri, "enabled": False})
-    assert plan.enablement == ({"kind": "workspace", "uri": uri, "enabled": False},)
+    assert plan.enablement == [{"kind": "workspace", "uri": uri, "enabled": False}]
     assert wait_dead([pid])
     assert [tools.server for tools in host.gateway.tools(S)] == ["two"]
     assert host.published("one")["enablement"] == plan.enablement
@@ -271,7 +271,7 @@ async def test_entry_that_the_file_switches_off_is_off_until_a_person_switches_i
     host.settings = McpSettings(trust_mode="all")
     uri = host.declare("ws", {"one": host.entry("one", disabled=True)})
     (published,) = await host.servers.open_session(S, uri)
-    assert published["enablement"] == ({"kind": "global", "enabled": False},)
+    assert published["enablement"] == [{"kind": "global", "enabled": False}]
     await host.servers.prepare(S, "t1")
     assert (host.row("one").status, host.log("one")) == ("disabled", [])
     await host.toggle(S, "one", {"kind": "session", "enabled": True}, {"kind": "global", "enabled": False})
@@ -493,6 +493,41 @@ async def test_no_secret_reaches_a_state_a_report_a_finding_or_a_log(host: Any, 
     assert secret not in repr([*everything, result, host.stored])
     assert secret not in caplog.text
     assert json.dumps(host.listener.states)
+
+
+HOST = """
+import asyncio, os, sys
+from innkeeper.mcp.servers import ProjectServers
+from innkeeper.mcp.settings import McpSettings
+from innkeeper.ports.decisions import Decisions
+from innkeeper.workspace.processes import LocalProcesses
+from innkeeper.workspace.system import SystemClock
+
+async def main():
+    servers = ProjectServers(
+        processes=LocalProcesses(), clock=SystemClock(), decisions=Decisions, store=None,
+        settings=lambda: McpSettings(trust_mode="all"), environment=os.environ,
+    )
+    await servers.open_session("session:/s", sys.argv[1])
+    await servers.prepare("session:/s", "t1")
+    print(*(row.pid for row in servers.report("session:/s")), flush=True)
+    await asyncio.sleep(600)
+
+asyncio.run(main())
+"""
+
+
+async def test_servers_do_not_outlive_a_killed_host(host: Any, wait_dead: Any) -> None:
+    """Architecture §5: SIGKILL of the host, a server that ignores TERM, a grandchild in a session of its own."""
+    uri = host.declare("ws", {"one": host.entry("one", "--ignore-term", "--grandchild"), "two": host.entry("two")})
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", HOST, uri, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    pids = [int(word) for word in (await asyncio.wait_for(process.stdout.readline(), 20)).split()]
+    pids.append(host.log("one", "grandchild")[0]["child"])
+    assert len(pids) == 3
+    process.kill()
+    await asyncio.wait_for(process.wait(), 5)
+    assert wait_dead(pids)
 
 
 def test_importing_the_servers_does_not_import_the_sdk() -> None:

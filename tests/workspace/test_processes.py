@@ -14,6 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
+from innkeeper.limits import SERVER_STDERR_BYTES
 from innkeeper.ports.processes import Command
 from innkeeper.workspace import processes as module
 from innkeeper.workspace.guarding import Guard
@@ -126,7 +127,7 @@ async def test_stderr_is_drained_and_only_its_end_is_kept(processes: LocalProces
     assert await lines(child, 1) == [b"done"]
     await child.close()
     assert child.stderr_tail().endswith(b"END")
-    assert len(child.stderr_tail()) == module.STDERR_KEPT
+    assert len(child.stderr_tail()) == SERVER_STDERR_BYTES
 
 
 async def test_write_to_a_child_that_closed_its_input_raises(processes: LocalProcesses) -> None:
@@ -236,6 +237,7 @@ async def test_killed_guardian_is_replaced_and_knows_the_living_children(tmp_pat
 
 HOST = """
 import asyncio, sys
+from innkeeper.limits import SERVER_STDERR_BYTES
 from innkeeper.ports.processes import Command
 from innkeeper.workspace.processes import LocalProcesses
 

@@ -14,14 +14,12 @@ from dataclasses import dataclass, field
 from typing import Final, assert_never
 
 from innkeeper.customizations.identity import workspace_key
+from innkeeper.limits import DECISIONS
 from innkeeper.ports.decisions import Decision, DecisionOp, Decisions, DropDecision, PutDecision, Scope
 from innkeeper.protocol.session.state import Customization, CustomizationEnablement
 
 SCOPES: Final[tuple[Scope, ...]] = ("session", "workspace", "global")
 """Most specific first."""
-
-DECISION_LIMIT: Final = 10_000
-"""Decisions a host keeps; beyond that a new one is refused (C8.1)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +143,8 @@ def replace(
         change = put(scope, values.get(scope), target, place, overlay, base, now)
         ops.extend(change)
         overlay = Overlay(overlay.decisions.apply(change))
-    if len(overlay.decisions.decisions) > DECISION_LIMIT and any(isinstance(op, PutDecision) for op in ops):
-        raise InvalidSet(f"the host keeps {DECISION_LIMIT} decisions and has no room for another")
+    if len(overlay.decisions.decisions) > DECISIONS and any(isinstance(op, PutDecision) for op in ops):
+        raise InvalidSet(f"the host keeps {DECISIONS} decisions and has no room for another")
     return tuple(ops), overlay
 
 

@@ -107,7 +107,7 @@ def customization_of(view: ServerView) -> McpServerCustomization:
         "_meta": {META_KEY: meta},
     }
     if view.resolved.enablement:
-        return {**found, "enablement": view.resolved.enablement}
+        return {**found, "enablement": list(view.resolved.enablement)}
     return found
 
 

@@ -176,7 +176,7 @@ class ProjectServers:
             ops, overlay = replace(enablement, target, found.place, Overlay(self._decisions()), Base(), now)
         except InvalidSet as error:
             raise ToggleRefused(str(error)) from None
-        return TogglePlan(ops, resolve(target, found.place, overlay, Base()).enablement)
+        return TogglePlan(ops, list(resolve(target, found.place, overlay, Base()).enablement))
 
     async def reconcile(self, session: str) -> None:
         """Apply decisions and policy to what runs, without reading files and without starting anything."""

@@ -18,16 +18,14 @@ import subprocess
 import threading
 from collections.abc import AsyncIterator
 
+from innkeeper.limits import SERVER_END_OF_INPUT_SECONDS, SERVER_STDERR_BYTES, SERVER_TERMINATE_SECONDS
 from innkeeper.ports.processes import CloseOutcome, Command
 from innkeeper.workspace.guarding import Guard
 
 logger = logging.getLogger(__name__)
 
-END_OF_INPUT_GRACE = 0.5
-TERM_GRACE = 1.0
 KILL_LIMIT = 3.0
 POLL = 0.02
-STDERR_KEPT = 64 * 1024
 LINE_LIMIT = 32 * 1024 * 1024
 """Bytes of one line of standard output; a longer one ends the stream."""
 
@@ -168,8 +166,8 @@ class LocalProcess:
                 else:
                     await asyncio.wait([self.exited], timeout=min(left, 0.1))
 
-        confirmed = await gone(END_OF_INPUT_GRACE)
-        for number, limit in ((signal.SIGTERM, TERM_GRACE), (signal.SIGKILL, KILL_LIMIT)):
+        confirmed = await gone(SERVER_END_OF_INPUT_SECONDS)
+        for number, limit in ((signal.SIGTERM, SERVER_TERMINATE_SECONDS), (signal.SIGKILL, KILL_LIMIT)):
             if not confirmed:
                 process_tree.send(number, process_tree.living(tree))
                 confirmed = await gone(limit)
@@ -226,4 +224,4 @@ class _Tail(asyncio.Protocol):
 
     def data_received(self, data: bytes) -> None:
         self._kept += data
-        del self._kept[: max(0, len(self._kept) - STDERR_KEPT)]
+        del self._kept[: max(0, len(self._kept) - SERVER_STDERR_BYTES)]

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from innkeeper.limits import SERVER_START_SECONDS
 from innkeeper.protocol.common.state import ProtectedResourceMetadata
 from innkeeper.protocol.session.state import ToolDefinition
 
@@ -44,7 +45,7 @@ class RawResult:
 class Limits:
     """Seconds. `start` bounds spawn, handshake and first listing; `stop` the polite end of an HTTP session."""
 
-    start: float = 15.0
+    start: float = SERVER_START_SECONDS
     stop: float = 2.0
 
 

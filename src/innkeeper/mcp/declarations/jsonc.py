@@ -5,7 +5,7 @@ Rules
   Nothing of JSON5. Numbers keep their text.
 * Every value, key and member has a span of offsets into the text, so an editor can splice and prove what it left alone.
 * Duplicate keys are kept, in order, for the caller to refuse; keys are compared as decoded.
-* At most `DEPTH_LIMIT` levels; nothing recurses beyond that.
+* At most `DECLARATION_DEPTH` levels; nothing recurses beyond that.
 """
 
 import re
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
 
-DEPTH_LIMIT: Final = 64
+from innkeeper.limits import DECLARATION_DEPTH
 
 Kind = Literal["object", "array", "string", "number", "boolean", "null"]
 
@@ -153,7 +153,7 @@ class _Scanner:
         return JsoncError("FILE_SYNTAX", self.at)
 
     def value(self, depth: int) -> Node:
-        if depth > DEPTH_LIMIT:
+        if depth > DECLARATION_DEPTH:
             raise JsoncError("FILE_TOO_DEEP", self.at)
         start = self.at
         first = self.text[start : start + 1]

@@ -10,12 +10,11 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from innkeeper.errors import ERRORS
+from innkeeper.limits import DIAGNOSTIC_CHARACTERS
 from innkeeper.protocol.common.state import TextRange
 from innkeeper.texts import text
 
 Severity = Literal["error", "note"]
-
-MESSAGE_LIMIT = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,8 +107,8 @@ def diagnostic(code: str, file: str, line: int, server: str | None = None, detai
     if detail:
         message = f"{message} [{printable(detail)}]"
     severity: Severity = "note" if ERRORS[code].severity == "note" else "error"
-    if len(message) > MESSAGE_LIMIT:
-        message = f"{message[: MESSAGE_LIMIT - 1]}…"
+    if len(message) > DIAGNOSTIC_CHARACTERS:
+        message = f"{message[: DIAGNOSTIC_CHARACTERS - 1]}…"
     return Diagnostic(severity, code, message, file, line, server)
 
 

@@ -10,16 +10,13 @@ import os
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Final
 
+from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES
 from innkeeper.mcp.declarations.entries import Source, read_entry
 from innkeeper.mcp.declarations.jsonc import Document, JsoncError, Member, Node, line_of, parse
 from innkeeper.mcp.declarations.model import DeclaredServer, Diagnostic, Loaded, Preset, diagnostic
 from innkeeper.mcp.declarations.presets import BUILT_IN, WRONG_TABLES
 from innkeeper.mcp.declarations.variables import workspace_variables
-
-FILE_LIMIT: Final = 1024 * 1024
-ENTRY_LIMIT: Final = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,8 +26,8 @@ class Reading:
     environment: Mapping[str, str] = field(repr=False)
     inputs: Mapping[str, str] = field(default_factory=dict, repr=False)
     presets: Sequence[Preset] = BUILT_IN
-    file_limit: int = FILE_LIMIT
-    entry_limit: int = ENTRY_LIMIT
+    file_limit: int = DECLARATION_BYTES
+    entry_limit: int = DECLARATION_ENTRIES
 
 
 class _Refused(Exception):
