@@ -6,8 +6,7 @@ Rules
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from innkeeper.engine.records import Record
 from innkeeper.protocol.channels import ChannelKind
@@ -15,16 +14,14 @@ from innkeeper.protocol.channels import ChannelKind
 JsonObject = Mapping[str, Any]
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """The client action that an envelope echoes (AHP §6)."""
 
     client_id: str
     client_seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(NamedTuple):
     """A delta envelope that may be merged with the next one of the same part (AHP §2.5, `maxLatencyMs`)."""
 
     channel: str
@@ -32,16 +29,14 @@ class Delta:
     seq: int
 
 
-@dataclass(frozen=True, slots=True)
-class Frame:
+class Frame(NamedTuple):
     """One encoded JSON-RPC message."""
 
     body: bytes
     delta: Delta | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Append:
+class Append(NamedTuple):
     """Store `ops` in one transaction; the outcome comes back as `Hub.appended` or `Hub.append_failed`."""
 
     batch: int
@@ -49,14 +44,12 @@ class Append:
     ops: tuple[Record, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Broadcast:
+class Broadcast(NamedTuple):
     connections: tuple[int, ...]
     frame: Frame
 
 
-@dataclass(frozen=True, slots=True)
-class Send:
+class Send(NamedTuple):
     """To one connection; up to `delay_ms` may be waited for more to merge with."""
 
     connection: int
@@ -64,8 +57,7 @@ class Send:
     delay_ms: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class Close:
+class Close(NamedTuple):
     """End the connection after what was sent before; `code` is a WebSocket close code."""
 
     connection: int
@@ -73,8 +65,7 @@ class Close:
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Released:
+class Released(NamedTuple):
     """An action has left: it is durable (or volatile) and its echo went out before this. A rejected client action
     comes too, with its reason and `before is after`."""
 
@@ -88,8 +79,7 @@ class Released:
     rejection: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """A request that the host must answer by `Hub.reply` or `Hub.fail`."""
 
     connection: int
@@ -99,35 +89,30 @@ class Command:
     params: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Committed:
+class Committed(NamedTuple):
     token: int
 
 
-@dataclass(frozen=True, slots=True)
-class CommitFailed:
+class CommitFailed(NamedTuple):
     """Nothing of the commit took effect. `code` is a row of the error table (`STORE_FULL`, …)."""
 
     token: int
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAttached:
+class ClientAttached(NamedTuple):
     """The client has a connection again (or for the first time)."""
 
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientDetached:
+class ClientDetached(NamedTuple):
     """The client's last connection is gone; its grace period begins (AHP §13.13)."""
 
     client_id: str
 
 
-@dataclass(frozen=True, slots=True)
-class ClientLeft:
+class ClientLeft(NamedTuple):
     """No connection of the client has the channel any more: it unsubscribed, resumed without naming it, or its grace
     period ended (AHP §9.5)."""
 
@@ -135,21 +120,18 @@ class ClientLeft:
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Subscribed:
+class Subscribed(NamedTuple):
     client_id: str
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class ChannelIdle:
+class ChannelIdle(NamedTuple):
     """Nobody is subscribed any more."""
 
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Answered:
+class Answered(NamedTuple):
     """The client answered a request of the host; exactly one of `result` and `error` counts."""
 
     call: int
@@ -157,15 +139,13 @@ class Answered:
     error: JsonObject | None
 
 
-@dataclass(frozen=True, slots=True)
-class CallLost:
+class CallLost(NamedTuple):
     """The connection that a request of the host went to is gone; no answer will come."""
 
     call: int
 
 
-@dataclass(frozen=True, slots=True)
-class FlushLater:
+class FlushLater(NamedTuple):
     """Something waits to be logged: call `Hub.flush` after `delay_ms`."""
 
     delay_ms: int
@@ -191,8 +171,7 @@ Effect = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Create:
+class Create(NamedTuple):
     """A new channel with its first state."""
 
     channel: str
@@ -201,23 +180,20 @@ class Create:
     state: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Act:
+class Act(NamedTuple):
     """An action of the host on a channel."""
 
     channel: str
     action: JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Drop:
+class Drop(NamedTuple):
     """The channel and all that it owns go."""
 
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Also:
+class Also(NamedTuple):
     """Rows that become durable in the same transaction (C8.1)."""
 
     ops: tuple[Record, ...]
@@ -226,15 +202,13 @@ class Also:
 Change = Create | Act | Drop | Also
 
 
-@dataclass(frozen=True, slots=True)
-class Refuse:
+class Refuse(NamedTuple):
     """The client action is not taken; the text reaches its dispatcher (AHP §6)."""
 
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Admit:
+class Admit(NamedTuple):
     """The client action, perhaps rewritten, with rows that are stored in its transaction."""
 
     action: JsonObject

@@ -14,6 +14,7 @@ Rules
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from innkeeper.engine.channels import Channel, new_channel
 from innkeeper.engine.effects import (
@@ -50,8 +51,7 @@ UNIVERSAL = frozenset(name for name, spec in ACTIONS.items() if spec.capability 
 """Action types that every peer knows, whatever it negotiated."""
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerLimits:
+class LedgerLimits(NamedTuple):
     block: int
     """How many numbers are reserved at a time."""
     fold_envelopes: int
@@ -60,8 +60,7 @@ class LedgerLimits:
     replay_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class ClientAction:
+class ClientAction(NamedTuple):
     """An admitted action of a client; `also` are rows of the same transaction."""
 
     connection: int
@@ -71,22 +70,19 @@ class ClientAction:
     also: tuple[Record, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class HostCommit:
+class HostCommit(NamedTuple):
     changes: tuple[Change, ...]
     token: int | None
     keep: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
+class Note(NamedTuple):
     """Effects that wait their turn in the queue: replies, rejections, notifications."""
 
     effects: tuple[Effect, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Numbered:
+class Numbered(NamedTuple):
     channel: Channel
     action: JsonObject
     seq: int

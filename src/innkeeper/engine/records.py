@@ -3,10 +3,10 @@ guarantees of them.
 """
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class PutEnvelope:
+class PutEnvelope(NamedTuple):
     """One numbered action of a channel; `body` is the encoded AHP `ActionEnvelope` (JSON object bytes)."""
 
     seq: int
@@ -16,8 +16,7 @@ class PutEnvelope:
     """The channel's version before this envelope: the seq of its last envelope, or of its creation."""
 
 
-@dataclass(frozen=True, slots=True)
-class PutChannel:
+class PutChannel(NamedTuple):
     """A channel is created, or its snapshot replaced; `state` is the encoded state as of `seq`."""
 
     channel: str
@@ -32,22 +31,19 @@ class PutChannel:
     one of a channel that is gone is passed over, since a drop may overtake it, an older one is a `StaleWriter`."""
 
 
-@dataclass(frozen=True, slots=True)
-class DropChannel:
+class DropChannel(NamedTuple):
     """The channel, its envelopes and every channel that it owns are gone, for good; already true when there is none."""
 
     channel: str
 
 
-@dataclass(frozen=True, slots=True)
-class Reserve:
+class Reserve(NamedTuple):
     """Numbers up to and including `mark` may be used from when this is durable."""
 
     mark: int
 
 
-@dataclass(frozen=True, slots=True)
-class PutClient:
+class PutClient(NamedTuple):
     """What must be known of a client to answer its `reconnect` after a restart (AHP §2.4)."""
 
     client_id: str
@@ -65,15 +61,13 @@ class Row:
 Record = PutEnvelope | PutChannel | DropChannel | Reserve | PutClient | Row
 
 
-@dataclass(frozen=True, slots=True)
-class StoredEnvelope:
+class StoredEnvelope(NamedTuple):
     seq: int
     channel: str
     body: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class StoredChannel:
+class StoredChannel(NamedTuple):
     """A channel as stored: `state` as of `snapshot_seq`; the envelopes after it are its tail."""
 
     channel: str

@@ -9,11 +9,10 @@ Rules
 
 from collections import deque
 from collections.abc import Container, Iterable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Missed:
+class Missed(NamedTuple):
     """One envelope of the window: its encoded `ActionEnvelope` and its action type (None: stored by an earlier run)."""
 
     seq: int

@@ -7,7 +7,7 @@ transaction as the envelope that announces them (`ports.log`), and read from mem
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from innkeeper.engine.records import Row
 
@@ -15,8 +15,7 @@ Scope = Literal["session", "workspace", "global"]
 GrantKind = Literal["server", "tool"]
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """One durable decision. `key` comes from `customizations.identity` alone (C3.1)."""
 
     key: str
@@ -34,8 +33,7 @@ class Decision:
         return (self.key, self.scope, self.target)
 
 
-@dataclass(frozen=True, slots=True)
-class Grant:
+class Grant(NamedTuple):
     """One stored permission of a person (M4.2b): void once the declaration's fingerprint differs."""
 
     workspace: str

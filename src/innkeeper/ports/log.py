@@ -13,7 +13,7 @@ Rules
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from innkeeper.engine.records import (
     DropChannel,
@@ -50,8 +50,7 @@ __all__ = [
 LogOp = Record
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """Operations that become durable together."""
 
     epoch: int

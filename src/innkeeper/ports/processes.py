@@ -7,12 +7,10 @@ Rules
 """
 
 from collections.abc import AsyncIterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Command:
+class Command(NamedTuple):
     """What to run. `environment` is complete: nothing of the host's own is added."""
 
     program: str
@@ -21,8 +19,7 @@ class Command:
     directory: str
 
 
-@dataclass(frozen=True, slots=True)
-class CloseOutcome:
+class CloseOutcome(NamedTuple):
     """How a process ended. `confirmed` is False when something of its tree could not be shown to be dead."""
 
     exit_code: int | None

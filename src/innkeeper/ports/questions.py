@@ -2,11 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 
-@dataclass(frozen=True, slots=True)
-class Caller:
+class Caller(NamedTuple):
     """Who makes a tool call: the turn of a chat of a session, and the call's id in that chat."""
 
     session: str
@@ -16,8 +15,7 @@ class Caller:
     subagent: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One answer of a confirmation. `id` is stable; `label` is in the language of the client that asked first."""
 
     id: str
@@ -36,8 +34,7 @@ class Confirmation:
     meta: Mapping[str, object] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The answer. Anything but an explicit approval is a denial, with its reason (M6.4)."""
 
     approved: bool

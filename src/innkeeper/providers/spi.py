@@ -12,7 +12,7 @@ Rules
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from innkeeper.ports.questions import Answer, Confirmation
 from innkeeper.protocol.chat.state import (
@@ -121,18 +121,15 @@ class Notice(Routed):
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class TitleSuggested:
+class TitleSuggested(NamedTuple):
     title: str
 
 
-@dataclass(frozen=True, slots=True)
-class ActivityChanged:
+class ActivityChanged(NamedTuple):
     activity: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class SteeringConsumed:
+class SteeringConsumed(NamedTuple):
     """The steering message `message_id` has reached the model."""
 
     message_id: str
@@ -195,8 +192,7 @@ class TurnOutput(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class TurnRequest:
+class TurnRequest(NamedTuple):
     """One request to the agent. `history` are the completed turns before it, oldest first; `context` is history of
     another chat that is model context only (side chats, AHP §9.3)."""
 
@@ -214,8 +210,7 @@ class TurnRequest:
     resumed: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class SessionOpening:
+class SessionOpening(NamedTuple):
     """What a provider's session is opened with. `directories` are local paths; the first is the primary one."""
 
     session: str
