@@ -227,6 +227,28 @@ async def test_a_slow_client_gets_merged_deltas_instead_of_overflowing(edges: Ed
         assert answer.count(b"serverSeq") < 10
 
 
+async def test_pings_of_a_client_that_does_not_read_take_no_memory(edges: Edges) -> None:
+    """RFC 6455 §5.5.3: only the most recent ping needs an answer."""
+    edge = await edges()
+    loop = asyncio.get_running_loop()
+    async with edge.raw(receive_buffer=4096) as client:
+        link = edge.host.links[-1]
+        link.reply = None
+        while link.peer.waiting_bytes == 0:
+            link.peer.send(Frame(b"x" * 50_000))
+            await asyncio.sleep(0)
+        link.peer.send(Frame(b"end"))
+        for number in range(2000):
+            await edge.within(loop.sock_sendall(client, b"\x89\x84\0\0\0\0%04d" % number))
+        await edge.within(loop.sock_sendall(client, b"\x81\x84\0\0\0\0done"))
+        await edge.within(link.heard_something.wait())
+        answer = bytearray()
+        while not answer.endswith(b"end"):
+            answer += await edge.within(loop.sock_recv(client, 1 << 20))
+        assert answer.count(b"\x8a\x04") < 10
+        assert b"\x8a\x041999" in answer
+
+
 async def test_close_lets_go_what_was_sent_before(edges: Edges) -> None:
     edge = await edges()
     client, link = await edge.connected(max_size=None)

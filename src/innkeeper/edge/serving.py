@@ -72,6 +72,7 @@ class FrameProtocol(WebSocketsSansIOProtocol):
 
     peer: OutboxPeer | None = None
     cut_off: asyncio.TimerHandle | None = None
+    late_pong: bytes = b""
 
     def open_peer(self, limit_bytes: int) -> OutboxPeer:
         self.peer = OutboxPeer(SocketWire(self), limit_bytes=limit_bytes)
@@ -103,8 +104,18 @@ class FrameProtocol(WebSocketsSansIOProtocol):
         if not self.close_sent:
             self.peer.receive(message if type(message) is bytes else bytes(message))
 
+    def handle_ping(self) -> None:
+        """While the client does not read, only the newest ping is answered, so that pings cannot fill the memory."""
+        if self.writable.is_set():
+            super().handle_ping()
+        elif pongs := self.conn.data_to_send():
+            self.late_pong = pongs[-1]
+
     def resume_writing(self) -> None:
         super().resume_writing()
+        if self.late_pong and not self.transport.is_closing():
+            self.transport.write(self.late_pong)
+            self.late_pong = b""
         if self.peer is not None:
             self.peer.resume()
 
