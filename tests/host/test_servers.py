@@ -116,7 +116,12 @@ async def test_the_servers_end_with_their_session(world, client):
 async def test_servers_are_listed_connected_called_and_disconnected_by_command(world, client):
     """architecture §6."""
     session, _ = await opened(client)
-    items = (await client.request("x-innkeeper/mcp/list", session))["items"]
+    listed = await client.request("x-innkeeper/mcp/list", session)
+    items = listed["items"]
+    assert listed["findings"][0]["code"] == "UNKNOWN_FIELD"
+    await client.request("x-innkeeper/mcp/allow", session, server="memo")
+    await client.request("x-innkeeper/mcp/revoke", session, server="memo")
+    assert world.mcp.log[-2:] == [("allow", session, "memo"), ("revoke", session, "memo")]
     assert [item["name"] for item in items] == ["memo", "off"] and items[0]["status"] == "stopped"
     items = (await client.request("x-innkeeper/mcp/connect", session, server="memo"))["items"]
     assert items[0]["status"] == "ready"

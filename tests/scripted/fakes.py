@@ -7,7 +7,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 from innkeeper.ports.decisions import Decision, PutDecision
-from innkeeper.ports.mcp import McpListener, McpRefused, ServerReport, ServerTools, TogglePlan, ToggleRefused
+from innkeeper.ports.mcp import (
+    DeclarationFinding,
+    McpListener,
+    McpRefused,
+    ServerReport,
+    ServerTools,
+    TogglePlan,
+    ToggleRefused,
+)
 from innkeeper.ports.questions import Caller, Confirmation, Option, Questions
 
 
@@ -95,6 +103,18 @@ class FakeMcp:
             )
             for s in self.sessions.get(session, {}).values()
         ]
+
+    def findings(self, session: str) -> Sequence[DeclarationFinding]:
+        return [DeclarationFinding("note", "UNKNOWN_FIELD", "It is spelled wrong", ".mcp.json", 3, "memo")]
+
+    async def allow(self, session: str, id: str) -> None:
+        self.log.append(("allow", session, id))
+
+    async def revoke(self, session: str, id: str) -> None:
+        self.log.append(("revoke", session, id))
+
+    def instructions(self, session: str) -> Mapping[str, str]:
+        return {}
 
     async def close(self) -> None:
         self.log.append(("closed",))

@@ -1,6 +1,6 @@
 """An agent that does what the words of a message say: everything that a real one can do, on the same contract.
 
-Each prompt is one behaviour; `PROMPTS` lists them. Tests of the host use it, and of whatever drives a host from outside.
+Each prompt is one behaviour; `PROMPTS` lists them. Tests of the host use it, and of what drives a host from outside.
 """
 
 import asyncio

@@ -6,7 +6,7 @@ Rules
 * Never a value of an environment variable, a header or an input in a result.
 """
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import asdict
 from typing import Any
 
@@ -50,6 +50,8 @@ class Extensions:
             "x-innkeeper/mcp/list": self.list_servers,
             "x-innkeeper/mcp/connect": self.connect,
             "x-innkeeper/mcp/disconnect": self.disconnect,
+            "x-innkeeper/mcp/allow": self.allow,
+            "x-innkeeper/mcp/revoke": self.revoke,
             "x-innkeeper/mcp/call": self.call,
         }
 
@@ -66,19 +68,22 @@ class Extensions:
     async def list_servers(self, asker: Asker, params: Params) -> object:
         session = self._session(params)
         await self._servers.read(session)
-        return {"items": [asdict(report) for report in self._mcp.report(session)]}
+        return {
+            "items": [asdict(report) for report in self._mcp.report(session)],
+            "findings": [asdict(finding) for finding in self._mcp.findings(session)],
+        }
 
     async def connect(self, asker: Asker, params: Params) -> object:
-        session = self._session(params)
-        await self._servers.read(session)
-        await self._mcp.start(session, self._server_id(session, params))
-        return await self.list_servers(asker, params)
+        return await self._changed(self._mcp.start, asker, params)
 
     async def disconnect(self, asker: Asker, params: Params) -> object:
-        session = self._session(params)
-        await self._servers.read(session)
-        await self._mcp.stop(session, self._server_id(session, params))
-        return await self.list_servers(asker, params)
+        return await self._changed(self._mcp.stop, asker, params)
+
+    async def allow(self, asker: Asker, params: Params) -> object:
+        return await self._changed(self._mcp.allow, asker, params)
+
+    async def revoke(self, asker: Asker, params: Params) -> object:
+        return await self._changed(self._mcp.revoke, asker, params)
 
     async def call(self, asker: Asker, params: Params) -> object:
         session = self._session(params)
@@ -88,6 +93,13 @@ class Extensions:
             raise bad_params("params.arguments must be an object")
         server, tool = _text(params, "server"), _text(params, "tool")
         return await self._gateway.call_tool_by_person(session, server, tool, arguments)
+
+    async def _changed(self, change: Callable[[str, str], Awaitable[None]], asker: Asker, params: Params) -> object:
+        """Do it to the server that the params name; the answer is the list as it then is."""
+        session = self._session(params)
+        await self._servers.read(session)
+        await change(session, self._server_id(session, params))
+        return await self.list_servers(asker, params)
 
     def _session(self, params: Params) -> str:
         uri = _text(params, "channel")
@@ -117,6 +129,8 @@ EXTENSION_METHODS = frozenset(
         "x-innkeeper/mcp/list",
         "x-innkeeper/mcp/connect",
         "x-innkeeper/mcp/disconnect",
+        "x-innkeeper/mcp/allow",
+        "x-innkeeper/mcp/revoke",
         "x-innkeeper/mcp/call",
     }
 )

@@ -92,10 +92,20 @@ def actions(signal: Signal, chat: State, turn_id: str) -> tuple[Action, ...]:
 
 
 def _text(turn: State, kind: str, delta: str, part: str, text: str) -> tuple[Action, ...]:
-    if has_part(turn, kind, part):
-        return ({"type": delta, "turnId": turn["id"], "partId": part, "content": text},) if text else ()
-    opened = {"kind": kind, "id": part, "content": text}
+    part_id = _part_id(turn, kind, part)
+    if has_part(turn, kind, part_id):
+        return ({"type": delta, "turnId": turn["id"], "partId": part_id, "content": text},) if text else ()
+    opened = {"kind": kind, "id": part_id, "content": text}
     return ({"type": "chat/responsePart", "turnId": turn["id"], "part": opened},)
+
+
+def _part_id(turn: State, kind: str, part: str) -> str:
+    """The agent's id, unless a part of another kind has it: the first of an id takes every delta (AHP §7)."""
+    for other in turn.get("responseParts") or ():
+        named = other["toolCall"].get("toolCallId") if other.get("kind") == "toolCall" else other.get("id")
+        if named == part:
+            return part if other.get("kind") == kind else f"{kind}:{part}"
+    return part
 
 
 def _tool(
