@@ -1,15 +1,22 @@
 """Failures as a person is told them: a code, what happened, what to do, and an exit code."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from innkeeper.cli import exit_codes
 from innkeeper.cli.words import LANGUAGE, text
-from innkeeper.errors import HostError
+from innkeeper.errors import ERRORS, HostError
+
+if TYPE_CHECKING:
+    from innkeeper.client.errors import RpcFailure
 
 _EXITS = {
     "HOST_NOT_RUNNING": exit_codes.NO_HOST,
     "HOST_UNREACHABLE": exit_codes.NO_HOST,
     "OPTION_INVALID": exit_codes.USAGE,
+    "NOT_ALLOWED": exit_codes.REFUSED,
+    "SERVER_DISABLED": exit_codes.REFUSED,
+    "DECLARATION_CHANGED": exit_codes.REFUSED,
     "TOKEN_WRONG": exit_codes.REFUSED,
     "ORIGIN_FOREIGN": exit_codes.REFUSED,
 }
@@ -72,12 +79,19 @@ def _of_client(error: Exception) -> Told | None:
         case errors.VersionRefused():
             return tell(HostError("VERSION_UNSUPPORTED", supported=", ".join(error.supported) or "?"))
         case errors.RpcFailure():
-            refused = error.code == PERMISSION_DENIED
-            code = error.data.get("code") if isinstance(error.data, dict) else None
-            message = text("cli.error.answer", method=error.method, reason=error.message)
-            return Told(message, exit_codes.REFUSED if refused else exit_codes.FAILED, code or str(error.code))
+            return _answered(error)
         case errors.RequestTimeout():
             return Told(text("cli.error.timeout", reason=error), exit_codes.FAILED, "REQUEST_TIMEOUT")
         case errors.ClientError():
             return Told(text("cli.error.lost", reason=error), exit_codes.NO_HOST, "HOST_UNREACHABLE")
     return None
+
+
+def _answered(error: "RpcFailure") -> Told:
+    """An error answer of the host; one of our own codes brings its remedy."""
+    code = str(error.data.get("code")) if isinstance(error.data, dict) and "code" in error.data else ""
+    message = text("cli.error.answer", method=error.method, reason=error.message)
+    if code in ERRORS:
+        return Told(message, _EXITS.get(code, exit_codes.FAILED), code, text(ERRORS[code].remedy))
+    refused = error.code == PERMISSION_DENIED
+    return Told(message, exit_codes.REFUSED if refused else exit_codes.FAILED, code or str(error.code))

@@ -15,6 +15,7 @@ from innkeeper.cli.words import text
 
 if TYPE_CHECKING:
     from innkeeper.cli.reach import Wanted
+    from innkeeper.client import RpcFailure
 
 CONNECT_SECONDS = 60.0
 """A server may take its start-up limit, and a first `npx` or `uvx` loads the server before that."""
@@ -124,12 +125,25 @@ async def _ask(
 ) -> tuple[str, dict[str, Any]]:
     from innkeeper.cli.pick import open_session
     from innkeeper.cli.reach import connection
+    from innkeeper.client import RpcFailure
 
     async with connection(wanted) as client:
         session = await open_session(client, name, directory)
         seconds = CALL_SECONDS if verb == "call" else CONNECT_SECONDS
-        answer = await client.request(f"x-innkeeper/mcp/{verb}", {"channel": session.uri, **params}, seconds)
+        try:
+            answer = await client.request(f"x-innkeeper/mcp/{verb}", {"channel": session.uri, **params}, seconds)
+        except RpcFailure as error:
+            raise _told(error, params) from error
         return session.uri, answer
+
+
+def _told(error: "RpcFailure", params: Mapping[str, Any]) -> Exception:
+    """The host's refusal in the user's language, where the table of errors has it."""
+    from innkeeper.errors import ERRORS, HostError
+
+    code = str(error.data.get("code")) if isinstance(error.data, dict) else ""
+    known = code in ERRORS and ERRORS[code].area in ("server", "command")
+    return HostError(code, **params) if known else error
 
 
 def _parsed(arguments: str) -> dict[str, Any]:
@@ -148,6 +162,7 @@ def _parsed(arguments: str) -> dict[str, Any]:
 
 def _print_servers(session: str, servers: Sequence[Mapping[str, Any]], as_json: bool) -> None:
     from innkeeper.cli.output import note, print_json, print_table
+    from innkeeper.errors import ERRORS
 
     if as_json:
         print_json({"session": session, "servers": list(servers)})
@@ -159,7 +174,7 @@ def _print_servers(session: str, servers: Sequence[Mapping[str, Any]], as_json: 
     rows = [
         (
             row["name"],
-            row["status"] + (f": {row['reason']}" if row.get("reason") else ""),
+            row["status"] + (f" ({row['reason']})" if row.get("reason") in ERRORS else ""),
             text("cli.word.yes" if row["enabled"] else "cli.word.no"),
             str(len(row["tools"])) if row["tools"] else "",
             f"{row['file']}:{row['line']}",
@@ -168,6 +183,11 @@ def _print_servers(session: str, servers: Sequence[Mapping[str, Any]], as_json: 
         for row in servers
     ]
     print_table([text(f"cli.mcp.column.{name}") for name in names], rows)
+    for row in servers:
+        reason = str(row.get("reason"))
+        if reason in ERRORS:
+            error = ERRORS[reason]
+            note(f"{row['name']}: {text(error.meaning, **row)} {text(error.remedy)}")
 
 
 def _print_result(result: Mapping[str, Any]) -> None:

@@ -136,10 +136,9 @@ async def _guarded(client: "Client", conversation: "Conversation", work: Any, *,
 
 
 async def _watch(client: "Client", patient: bool) -> None:
-    """Tells of lost connections. Raises HostError HOST_UNREACHABLE when there will be none, or not soon enough."""
+    """Tells of lost connections. Raises ConnectionLost when there will be none, or not soon enough."""
     from innkeeper.cli.output import note
-    from innkeeper.client import Connected, Disconnected
-    from innkeeper.errors import HostError
+    from innkeeper.client import Connected, ConnectionLost, Disconnected
 
     events = client.events()
     lost = False
@@ -148,9 +147,11 @@ async def _watch(client: "Client", patient: bool) -> None:
             async with asyncio.timeout(PATIENCE_SECONDS if lost and not patient else None):
                 event = await anext(events, None)
         except TimeoutError as error:
-            raise HostError("HOST_UNREACHABLE", url="?") from error
-        if event is None or (isinstance(event, Disconnected) and event.retry_in is None):
-            raise HostError("HOST_UNREACHABLE", url="?")
+            raise ConnectionLost(text("cli.chat.stayedAway", seconds=f"{PATIENCE_SECONDS:g}")) from error
+        if event is None:
+            raise ConnectionLost(text("cli.chat.ended"))
+        if isinstance(event, Disconnected) and event.retry_in is None:
+            raise ConnectionLost(event.reason or text("cli.chat.ended"))
         if isinstance(event, Disconnected) and not lost:
             lost = True
             note(text("cli.chat.lost"))

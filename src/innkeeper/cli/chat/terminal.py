@@ -27,6 +27,7 @@ class Terminal:
         self._history = history if self.interactive else None
         self._mode = _terminal_mode() if self.interactive else None
         self._readline: Any = None
+        self._rest = b""
 
     def __enter__(self) -> "Terminal":
         if self._history is not None:
@@ -86,13 +87,26 @@ class Terminal:
             loop.remove_reader(descriptor)
 
     def _read(self, prompt: str) -> str | None:
+        if not self.interactive:
+            return self._read_plain()
         try:
-            if self.interactive:
-                return input(prompt)
-            line = sys.stdin.readline()
-        except (EOFError, ValueError):
+            return input(prompt)
+        except EOFError:
             return None
-        return line.rstrip("\n") if line else None
+
+    def _read_plain(self) -> str | None:
+        """By the descriptor: a thread that waits inside `sys.stdin` would abort the interpreter when it ends."""
+        while b"\n" not in self._rest:
+            try:
+                data = os.read(sys.stdin.fileno(), 65536)
+            except OSError:
+                data = b""
+            if not data:
+                line, self._rest = self._rest, b""
+                return line.decode(errors="replace") if line else None
+            self._rest += data
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line.decode(errors="replace")
 
 
 def _terminal_mode() -> list[Any] | None:

@@ -1,5 +1,6 @@
 """The command: all findings at once; exit code 1 when one of them fails."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,8 +24,14 @@ def doctor(data_dir: Path | None, as_json: bool) -> int:
     from innkeeper.cli.doctor.checks import Machine, all_checks
     from innkeeper.cli.folders import find_folders
     from innkeeper.cli.output import print_json
+    from innkeeper.errors import HostError
+    from innkeeper.settings.paths import find_paths
 
-    paths = find_folders(data_dir)
+    try:
+        paths = find_folders(data_dir)
+    except HostError:
+        # The configuration cannot be read: that is a finding, not the end of looking.
+        paths = find_paths(os.environ, data_dir)
     found = list(all_checks(Machine(paths.config_file, paths.data, paths.state)))
     failed = any(check.state == "fail" for check in found)
     if as_json:

@@ -1,0 +1,157 @@
+"""The checks of `innkeeper doctor`."""
+
+import json
+import resource
+import socket
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from innkeeper.cli import exit_codes
+from innkeeper.cli.doctor import checks, parts
+from innkeeper.cli.doctor.checks import Machine
+
+
+@pytest.fixture
+def machine(tmp_path: Path) -> Machine:
+    return Machine(tmp_path / "config" / "config.toml", tmp_path / "data", tmp_path / "state")
+
+
+def test_doctor_finds_everything_at_once_and_says_so_in_json(inside: Any) -> None:
+    done = inside("doctor", "--json")
+    found = done.json()
+    assert found["version"] == 1
+    ids = [check["id"] for check in found["checks"]]
+    for id in (
+        "platform", "python", "installation", "libraries", "extra.speed", "git", "configuration", "data", "lock",
+        "port", "disk", "openFiles", "watches", "agent.console",
+    ):  # fmt: skip
+        assert id in ids
+    assert {check["state"] for check in found["checks"]} <= {"ok", "warn", "fail"}
+    unexplained = [check["id"] for check in found["checks"] if check["state"] != "ok" and not check["remedy"]]
+    assert unexplained in ([], ["installation"])
+    assert done.code == (exit_codes.OK if found["ok"] else exit_codes.FAILED)
+
+
+def test_doctor_shows_one_line_a_finding(inside: Any) -> None:
+    done = inside("doctor")
+    assert len([line for line in done.out.splitlines() if not line.startswith(" ")]) >= 14
+
+
+def test_a_broken_configuration_fails_with_its_place(inside: Any, tmp_path: Path) -> None:
+    config = tmp_path / "home" / "config" / "config.toml"
+    config.parent.mkdir(parents=True)
+    config.write_text("trust_mode = 'everything'\n", encoding="utf-8")
+    done = inside("doctor", "--json")
+    (check,) = [check for check in done.json()["checks"] if check["id"] == "configuration"]
+    assert (done.code, check["state"]) == (exit_codes.FAILED, "fail")
+    assert "trust_mode" in check["detail"]
+    assert "everything" not in json.dumps(check["remedy"])
+
+
+def test_platforms_are_told_apart() -> None:
+    assert [checks.check_platform(name).state for name in ("linux", "darwin", "win32")] == ["ok", "warn", "fail"]
+
+
+def test_a_data_directory_that_cannot_be_made_fails(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    found = checks.check_data(Machine(tmp_path / "c", tmp_path / "file" / "data", tmp_path / "s"))
+    assert (found.state, bool(found.remedy)) == ("fail", True)
+
+
+def test_a_data_directory_that_others_can_read_is_a_warning(machine: Machine) -> None:
+    assert checks.check_data(machine).state == "ok"
+    machine.data.mkdir(mode=0o755)
+    machine.data.chmod(0o755)
+    found = checks.check_data(machine)
+    assert (found.state, found.remedy) == ("warn", f"chmod 700 {machine.data}")
+    machine.data.chmod(0o700)
+    assert checks.check_data(machine).state == "ok"
+
+
+def test_little_space_is_a_warning_and_none_a_failure(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    states = []
+    for free in (2 * checks.DISK_WARN, checks.DISK_WARN - 1, checks.DISK_FAIL - 1):
+        usage = type("usage", (), {"free": free})()
+        monkeypatch.setattr(checks.shutil, "disk_usage", lambda _path, usage=usage: usage)
+        states.append(checks.check_disk(machine).state)
+    assert states == ["ok", "warn", "fail"]
+
+
+def test_a_low_limit_on_open_files_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (256, resource.RLIM_INFINITY))
+    found = checks.check_open_files()
+    assert found.state == "warn"
+    assert "256" in found.detail
+    monkeypatch.setattr(resource, "getrlimit", lambda _which: (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    assert checks.check_open_files().state == "ok"
+
+
+def test_low_limits_on_watches_are_a_warning_and_no_inotify_is_none(tmp_path: Path) -> None:
+    assert checks.check_watches(tmp_path).state == "ok"
+    (tmp_path / "max_user_watches").write_text("100\n", encoding="utf-8")
+    (tmp_path / "max_user_instances").write_text("128\n", encoding="utf-8")
+    assert checks.check_watches(tmp_path).state == "warn"
+    (tmp_path / "max_user_watches").write_text("100000\n", encoding="utf-8")
+    assert checks.check_watches(tmp_path).state == "ok"
+
+
+def test_a_port_that_is_taken_is_a_warning(machine: Machine) -> None:
+    machine.config_file.parent.mkdir()
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        machine.config_file.write_text(f"[serve]\nport = {port}\n", encoding="utf-8")
+        taken = checks.check_port(machine)
+    assert (taken.state, bool(taken.remedy)) == ("warn", True)
+    assert checks.check_port(machine).state == "ok"
+    machine.config_file.write_text("[serve]\nport = 0\n", encoding="utf-8")
+    assert checks.check_port(machine).state == "ok"
+
+
+def test_git_is_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks.shutil, "which", lambda _name: None)
+    assert checks.check_git().state == "warn"
+
+
+def test_a_check_that_breaks_is_a_warning_of_its_own(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken() -> checks.Check:
+        raise OSError("gone")
+
+    monkeypatch.setattr(checks, "check_git", broken)
+    (found,) = [check for check in checks.all_checks(machine) if check.id == "git"]
+    assert (found.state, "gone" in found.detail) == ("warn", True)
+
+
+class Distribution:
+    version = "0.0.0"
+
+    def __init__(self, direct_url: str | None) -> None:
+        self._direct_url = direct_url
+
+    def read_text(self, name: str) -> str | None:
+        return self._direct_url if name == "direct_url.json" else None
+
+
+def test_the_source_of_the_installation_is_a_commit_where_there_is_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    origin = {"url": "https://example.test/innkeeper", "vcs_info": {"vcs": "git", "commit_id": "abc123"}}
+    monkeypatch.setattr(metadata, "distribution", lambda _name: Distribution(json.dumps(origin)))
+    assert "https://example.test/innkeeper@abc123" in parts.check_installation().detail
+    monkeypatch.setattr(metadata, "distribution", lambda _name: Distribution(None))
+    assert "site-packages" in parts.check_installation().detail or "src" in parts.check_installation().detail
+
+
+def test_another_installed_version_than_the_running_one_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parts, "installed_version", lambda: "99.0.0")
+    found = parts.check_installation()
+    assert (found.state, "99.0.0" in found.remedy) == ("warn", True)
+    monkeypatch.setattr(parts, "installed_version", lambda: None)
+    assert parts.check_installation().state == "warn"
+
+
+def test_a_missing_library_fails_and_a_missing_extra_does_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(metadata, "requires", lambda _name: ["click>=8", "no-such-library>=1", 'other-x; extra == "x"'])
+    assert parts.check_libraries().state == "fail"
+    (extra,) = parts.check_extras()
+    assert (extra.id, extra.state, extra.remedy) == ("extra.x", "ok", "pip install 'innkeeper[x]'")
