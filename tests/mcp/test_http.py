@@ -22,6 +22,7 @@ SERVER = Path(__file__).resolve().parent.parent / "servers" / "fixture_server.py
 def http_server(tmp_path: Path) -> Iterator[tuple[str, "subprocess.Popen[str]"]]:
     """The fixture server's address and process."""
     arguments = [sys.executable, str(SERVER), "--http", "--name", "web", "--log", str(tmp_path / "web.log")]
+    arguments += ["--refuse", str(tmp_path / "refuse")]
     process = subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
     assert process.stdout is not None
     port = int(process.stdout.readline())
@@ -119,10 +120,44 @@ async def test_http_server_that_dies_fails_the_call_and_nobody_else(host: Any, h
     process.kill()
     result = await asyncio.wait_for(calling, 10)
     assert (result["success"], result["error"]["code"]) == (False, "CONNECTION_LOST")
+    await host.until(lambda: host.row("web").status == "failed")
+    assert host.row("web").reason == "CONNECTION_LOST"
     again = await asyncio.wait_for(host.gateway.call_tool_by_person(S, "one", "echo", {"text": "x"}), 5)
     assert again["success"]
     await asyncio.wait_for(host.servers.close_session(S), 10)
     assert len(host.log("web", "call")) == 1
+
+
+@pytest.mark.parametrize(("status", "code"), [(401, "AUTH_REQUIRED"), (404, "CONNECTION_LOST")])
+async def test_login_that_ends_and_session_that_is_gone_are_states(
+    host: Any, http_server: Any, status: int, code: str
+) -> None:
+    """M7.5, AHP §10.2: ready -> error; the call is not repeated."""
+    url, _ = http_server
+    host.full_access.add(S)
+    uri = host.declare("ws", {"web": {"url": url}})
+    await host.servers.open_session(S, uri)
+    await host.servers.start(S, "mcp:web")
+    (host.place / "refuse").write_text(str(status))
+    result = await host.gateway.call_tool(host.caller(), "web", "echo", {"text": "x"})
+    assert result["success"] is False
+    await host.until(lambda: host.row("web").status == "failed")
+    assert host.row("web").reason == code
+    assert host.log("web", "call") == []
+
+
+@pytest.mark.parametrize("status", [400, 403, 500])
+async def test_other_refusals_fail_the_call_and_keep_the_connection(host: Any, http_server: Any, status: int) -> None:
+    url, _ = http_server
+    host.full_access.add(S)
+    uri = host.declare("ws", {"web": {"url": url}})
+    await host.servers.open_session(S, uri)
+    await host.servers.start(S, "mcp:web")
+    (host.place / "refuse").write_text(str(status))
+    result = await host.gateway.call_tool(host.caller(), "web", "echo", {"text": "x"})
+    assert (result["success"], result["error"]["code"]) == (False, "CALL_FAILED")
+    (host.place / "refuse").unlink()
+    assert (await host.gateway.call_tool(host.caller(), "web", "echo", {"text": "x"}))["success"]
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ import socket
 import subprocess
 import sys
 import time
+from typing import Any
 
 parser = argparse.ArgumentParser()
 parser.add_argument("--log")
@@ -25,6 +26,7 @@ parser.add_argument("--ignore-term", action="store_true", help="ignore TERM and 
 parser.add_argument("--grandchild", action="store_true", help="start a process in a session of its own")
 parser.add_argument("--garbage", action="store_true", help="write lines that are no messages")
 parser.add_argument("--http", action="store_true", help="serve Streamable HTTP; the port is the first line of output")
+parser.add_argument("--refuse", help="once this file exists, answer HTTP requests with the status in it")
 options = parser.parse_args()
 
 
@@ -122,12 +124,35 @@ def greet(name: str) -> str:
     return f"Greet {name}."
 
 
+def refusal() -> int | None:
+    """The status that the file of `--refuse` asks for, once it exists."""
+    if not options.refuse or not os.path.exists(options.refuse):
+        return None
+    with open(options.refuse) as file:
+        return int(file.read())
+
+
+class Refusing:
+    """Answers with that status as long as there is one."""
+
+    def __init__(self, app: Any) -> None:
+        self.app = app
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        status = refusal() if scope["type"] == "http" else None
+        if status is None:
+            await self.app(scope, receive, send)
+            return
+        await send({"type": "http.response.start", "status": status, "headers": []})
+        await send({"type": "http.response.body", "body": b"refused"})
+
+
 def serve_http() -> None:
     import uvicorn
 
     listener = socket.create_server(("127.0.0.1", 0))
     print(listener.getsockname()[1], flush=True)
-    config = uvicorn.Config(server.streamable_http_app(), log_level="critical", timeout_graceful_shutdown=1)
+    config = uvicorn.Config(Refusing(server.streamable_http_app()), log_level="critical", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])
 
 
