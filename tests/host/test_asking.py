@@ -114,6 +114,7 @@ async def test_the_sessions_configuration_may_answer(world, client, config, word
     turn = await client.turn(chat, "ask")
     assert text_of(turn).startswith(words)
     assert call_of(turn)["status"] == status
+    assert call_of(turn).get("reason") == ("denied" if status == "cancelled" else None)
 
 
 async def test_an_input_request_is_answered_by_a_client_that_is_not_subscribed(world, client):

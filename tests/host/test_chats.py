@@ -95,6 +95,7 @@ async def test_a_side_chat_of_a_running_turn_sees_its_message_and_partial_answer
         ({"source": {"kind": "sideChat", "chat": "CHAT", "turnId": "nope"}}, -32008),
         ({"source": {"kind": "sideChat", "chat": "CHAT", "turnId": "a", "selection": {"text": ""}}}, -32602),
         ({"workingDirectories": ["file:///elsewhere"]}, -32602),
+        ({"initialMessage": {"text": "hello", "origin": {"kind": "agent"}}}, -32602),
     ],
 )
 async def test_a_chat_that_cannot_be_created_is_refused_and_nothing_changes(world, client, params, code):

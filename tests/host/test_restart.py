@@ -2,6 +2,7 @@ import pytest
 
 from innkeeper.host.settings import HostSettings
 from scripted.fakes import FakeMcp, FakeServer
+from scripted.provider import ScriptedProvider
 from scripted.world import ROOT, World, text_of
 
 pytestmark = pytest.mark.anyio
@@ -110,6 +111,16 @@ async def test_an_active_client_that_does_not_come_back_is_removed():
     other = await later.client("bob")
     await other.subscribe(session)
     await other.state(session, lambda s: s["activeClients"] == [])
+    await later.close()
+
+
+async def test_an_agent_that_this_process_does_not_have_fails_the_turn_in_words(world, client):
+    _, chat = await client.new_session()
+    later = await world.crash(scripted=ScriptedProvider("another"))
+    again = await later.client("alice")
+    await again.subscribe(chat)
+    error = (await again.turn(chat, "hello"))["responseParts"][-1]["error"]
+    assert error["errorType"] == "PROVIDER_UNKNOWN" and "another, console" in error["message"]
     await later.close()
 
 

@@ -79,7 +79,9 @@ class Backings:
             raise ProviderError("sessionGone", text("turn.sessionGone"))
         provider = self._providers.get(state["provider"])
         if provider is None:
-            raise ProviderError("PROVIDER_UNKNOWN", text("error.PROVIDER_UNKNOWN.meaning", provider=state["provider"]))
+            known = ", ".join(self._providers)
+            why = text("error.PROVIDER_UNKNOWN.meaning", provider=state["provider"], known=known)
+            raise ProviderError("PROVIDER_UNKNOWN", why)
         directories = [path for uri in state.get("workingDirectories") or () if (path := local_path(uri)) is not None]
         values = (state.get("config") or {}).get("values") or {}
         return await provider.open_session(SessionOpening(session, directories, values))

@@ -55,6 +55,8 @@ class Chats:
             Act(session_uri, {"type": "session/chatAdded", "summary": chat_summary(state)}),
         ]
         if (message := params.get("initialMessage")) is not None:
+            if (message.get("origin") or {}).get("kind", "user") != "user":
+                raise bad_params("params.initialMessage must be a message of the user")
             adding.append(Act(uri, self._first_turn(message)))
         await self._core.commit(*adding)
 

@@ -90,7 +90,9 @@ class Output:
                 act(self._core, chat, _approved(turn_id, call, confirmation))
                 return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))
             case "deny":
-                return Answer(False, reason="user", message=text("question.deniedBySetting"))
+                why = text("question.deniedBySetting")
+                act(self._core, chat, *_denied(turn_id, call, confirmation, why))
+                return Answer(False, reason="user", message=why)
             case _:
                 return await self._questions.ask(chat, turn_id, call, confirmation)
 
@@ -212,6 +214,14 @@ def _approved(turn_id: str, call: str, confirmation: Confirmation) -> dict[str, 
     if confirmation.tool_input is not None:
         ready["toolInput"] = confirmation.tool_input
     return ready
+
+
+def _denied(turn_id: str, call: str, confirmation: Confirmation, why: str) -> tuple[dict[str, Any], ...]:
+    """A call that the configuration denies is shown as denied; nobody is asked."""
+    base = {"turnId": turn_id, "toolCallId": call}
+    ready = {"type": "chat/toolCallReady", **base, "invocationMessage": confirmation.invocation}
+    denied = {"type": "chat/toolCallConfirmed", **base, "approved": False, "reason": "denied", "reasonMessage": why}
+    return ready, denied
 
 
 def _ended_call(turn: State, call: str) -> State | None:

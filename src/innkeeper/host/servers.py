@@ -49,6 +49,13 @@ class Servers:
         self._busy.pop(session, None)
         await self._mcp.close_session(session)
 
+    async def close_all(self) -> None:
+        """End every session's servers."""
+        for reading in self._reading.values():
+            reading.cancel()
+        self._reading.clear()
+        await self._mcp.close()
+
     def requested(self, session: str, action: Mapping[str, Any]) -> None:
         """A client's start, stop or toggle has been accepted."""
         self._core.spawn(self._carry_out(session, action), f"{action['type']} {session}")

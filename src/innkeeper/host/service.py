@@ -108,7 +108,6 @@ class HostService:
         self._agents = [provider.info for provider in providers.values()]
         self._backings = Backings(core, providers)
         self._servers = Servers(core, outside.mcp)
-        self._mcp = outside.mcp
         requests = Requests(core, self._backings, self._servers, outside.declarations)
         titles = Titles(core)
         self._turns = Turns(
@@ -124,7 +123,9 @@ class HostService:
             timeout=settings.question_timeout,
         )
         self._pending = PendingMessages(core, self._backings, requests, conversation.running, clock, ids)
-        self._sessions = Sessions(core, providers, self._backings, self._servers, self._turns, clock, ids, settings)
+        self._sessions = Sessions(
+            core, providers, self._backings, self._servers, self._turns, titles, clock, ids, settings
+        )
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
@@ -159,7 +160,7 @@ class HostService:
         await self._backings.close_all(seconds)
         try:
             async with asyncio.timeout(seconds):
-                await self._mcp.close()
+                await self._servers.close_all()
         except TimeoutError:
             log.warning("the MCP servers did not close in %g s", seconds)
 

@@ -23,6 +23,7 @@ from innkeeper.host.servers import Servers
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.states import NewSession, session_error, session_state
 from innkeeper.host.summaries import session_summary
+from innkeeper.host.titles import Titles
 from innkeeper.host.turns import Turns
 from innkeeper.host.views import capability
 from innkeeper.limits import SESSION_PAGE, SESSION_PAGE_MAX
@@ -46,6 +47,7 @@ class Sessions:
         backings: Backings,
         servers: Servers,
         turns: Turns,
+        titles: Titles,
         clock: Clock,
         ids: Ids,
         settings: HostSettings,
@@ -55,6 +57,7 @@ class Sessions:
         self._backings = backings
         self._servers = servers
         self._turns = turns
+        self._titles = titles
         self._clock = clock
         self._ids = ids
         self._settings = settings
@@ -97,6 +100,7 @@ class Sessions:
         if self._core.kind(uri) != "session":
             raise no_session(uri)
         self._ending.add(uri)
+        chats = self._core.owned_by(uri)
         count = len(self._core.channels("session")) - 1
         try:
             await self._core.commit(
@@ -105,6 +109,8 @@ class Sessions:
         except BaseException:
             self._ending.discard(uri)
             raise
+        for chat in chats:
+            self._titles.forget(chat)
         self._core.spawn(self._end(uri), f"end {uri}")
         self._core.notify(ROOT, "root/sessionRemoved", {"session": uri})
 

@@ -1,0 +1,187 @@
+"""The main job with a real declared server: connect, ask, allow, deny, switch off (issue 2 §7, §8)."""
+
+import json
+import sys
+from contextlib import asynccontextmanager
+
+import pytest
+
+from innkeeper.engine.effects import Also
+from innkeeper.engine.hub import Hub
+from innkeeper.engine.settings import HubSettings
+from innkeeper.host.driver import Driver
+from innkeeper.host.policy import HostPolicy
+from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
+from innkeeper.mcp.gateway import Gateway
+from innkeeper.mcp.servers import ProjectServers
+from innkeeper.mcp.settings import McpSettings
+from innkeeper.providers.console import ConsoleProvider
+from innkeeper.workspace.processes import LocalProcesses
+from scripted.fakes import CountingIds
+from scripted.world import Client, World, call_of, text_of
+
+pytestmark = pytest.mark.anyio
+
+
+class RealWorld(World):
+    """A host as `app` joins it, with real servers."""
+
+    async def start(self) -> "RealWorld":
+        policy, image = HostPolicy(), await self.log.open()
+        self.hub = Hub(image, settings=HubSettings(), policy=policy, methods=HOST_METHODS)
+        self.driver = Driver(self.hub, self.log, self.clock, decisions=image.decisions)
+        self.conversation = Conversation(self.driver, self.settings)
+        self.processes = LocalProcesses()
+        shared = {
+            "clock": self.clock,
+            "decisions": lambda: self.driver.decisions,
+            "store": lambda ops: self.driver.commit(Also(tuple(ops))),
+            "settings": McpSettings,
+        }
+        servers = ProjectServers(processes=self.processes, environment={"PATH": "/usr/bin:/bin"}, **shared)
+        gateway = Gateway(
+            servers=servers,
+            questions=self.conversation.questions,
+            full_access=self.conversation.full_access,
+            **shared,
+        )
+        console = ConsoleProvider(gateway, self.ids)
+        outside = Outside((console,), servers, gateway, servers, self.clock, self.ids)
+        self.service = HostService(self.driver, self.conversation, outside, policy, self.settings)
+        servers.publish_to(self.service.listener)
+        self.driver.start()
+        await self.service.start()
+        return self
+
+    async def close(self) -> None:
+        await super().close()
+        await self.processes.close()
+
+
+@asynccontextmanager
+async def host(log=None, ids=None):
+    world = await RealWorld(log=log, ids=ids).start()
+    try:
+        yield world
+    finally:
+        await world.close()
+
+
+@pytest.fixture
+def workspace(tmp_path):
+    server = {"command": sys.executable, "args": ["-m", "innkeeper.mcp.example_server"]}
+    (tmp_path / ".mcp.json").write_text(json.dumps({"mcpServers": {"notes": server}}))
+    return tmp_path
+
+
+async def opened(client: Client, workspace):
+    session, chat = await client.new_session(provider="console", workingDirectories=[workspace.as_uri()])
+    state = await client.state(session, lambda s: s.get("customizations"))
+    return session, chat, state["customizations"][0]
+
+
+def status(client, session):
+    return client.states[session]["customizations"][0]["state"]["kind"]
+
+
+async def answer(client, session, chat, turn_id, option, approved):
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    call = state["inputNeeded"][0]["toolCall"]
+    assert len(call["options"]) == 3
+    more = {"confirmed": "user-action"} if approved else {"reason": "denied"}
+    chosen = next(o["id"] for o in call["options"] if option in o["id"])
+    client.dispatch(
+        chat,
+        "chat/toolCallConfirmed",
+        turnId=turn_id,
+        toolCallId=call["toolCallId"],
+        approved=approved,
+        selectedOptionId=chosen,
+        **more,
+    )
+    return await client.ended(chat, turn_id)
+
+
+async def test_a_declared_server_is_connected_asked_about_and_switched_off(workspace):
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat, server = await opened(client, workspace)
+        assert server["state"]["kind"] == "stopped", "nothing starts unasked"
+        client.dispatch(session, "session/mcpServerStartRequested", id=server["id"])
+        await client.state(session, lambda s: status(client, session) == "ready")
+        tools = text_of(await client.turn(chat, "/tools", "a")).split()
+        tool = tools[1]
+
+        client.start_turn(chat, f"/call notes {tool} {{}}", "b")
+        denied = await answer(client, session, chat, "b", "deny", False)
+        assert denied["state"] == "complete" and denied["responseParts"][0]["toolCall"]["status"] == "cancelled"
+
+        client.start_turn(chat, f"/call notes {tool} {{}}", "c")
+        allowed = await answer(client, session, chat, "c", "once", True)
+        assert allowed["responseParts"][0]["toolCall"]["status"] == "completed"
+
+        folder = {"kind": "workspace", "uri": workspace.as_uri(), "enabled": False}
+        await client.echo(
+            client.dispatch(session, "session/customizationToggled", id=server["id"], enablement=[folder])
+        )
+        await client.state(session, lambda s: status(client, session) == "stopped")
+        assert "No server" in text_of(await client.turn(chat, "/tools", "d"))
+        assert "switched off" in await client.rejection(
+            client.dispatch(session, "session/mcpServerStartRequested", id=server["id"])
+        )
+        world.check_mirrors(client)
+        survivor = world.log.crash()
+
+    async with host(survivor, CountingIds("later")) as later:
+        again = await later.client("bob")
+        state = await again.subscribe(session)
+        enablement = state["customizations"][0]["enablement"]
+        assert {"kind": "workspace", "uri": workspace.as_uri(), "enabled": False} in enablement
+        assert len((await again.subscribe(chat))["turns"]) == 4
+        other, _, entry = await opened_elsewhere(again, workspace)
+        assert entry["enablement"][0]["enabled"] is False, "the decision is the workspace's"
+        assert other != session
+
+
+async def opened_elsewhere(client, workspace):
+    session, chat = await client.new_session(
+        "ahp-session:/2", provider="console", workingDirectories=[workspace.as_uri()]
+    )
+    state = await client.state(session, lambda s: s.get("customizations"))
+    return session, chat, state["customizations"][0]
+
+
+async def test_a_tool_that_is_always_allowed_is_not_asked_about_again(workspace):
+    """M6.1."""
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat, _ = await opened(client, workspace)
+        await client.request("x-innkeeper/mcp/connect", session, server="notes")
+        tool = text_of(await client.turn(chat, "/tools", "a")).split()[1]
+        client.start_turn(chat, f"/call notes {tool} {{}}", "b")
+        await answer(client, session, chat, "b", "always", True)
+        turn = await client.turn(chat, f"/call notes {tool} {{}}", "c")
+        call = turn["responseParts"][0]["toolCall"]
+        assert call["status"] == "completed" and call_of(turn, call["toolCallId"])["confirmed"] == "not-needed"
+
+
+async def test_a_session_with_full_access_is_not_asked(workspace):
+    """M6.3b."""
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat, _ = await opened(client, workspace)
+        await client.request("x-innkeeper/mcp/connect", session, server="notes")
+        await client.echo(client.dispatch(session, "session/configChanged", config={"autoApprove": "autoApprove"}))
+        tool = text_of(await client.turn(chat, "/tools", "a")).split()[1]
+        turn = await client.turn(chat, f"/call notes {tool} {{}}", "b")
+        assert turn["responseParts"][0]["toolCall"]["status"] == "completed"
+
+
+async def test_a_broken_declaration_is_told_and_harms_nothing(tmp_path):
+    (tmp_path / ".mcp.json").write_text('{"mcpServers": ')
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat = await client.new_session(provider="console", workingDirectories=[tmp_path.as_uri()])
+        assert text_of(await client.turn(chat, "words")) == "words"
+        listed = await client.request("x-innkeeper/mcp/list", session)
+        assert listed["items"] == [] and listed["findings"][0]["severity"] == "error"
