@@ -244,4 +244,4 @@ async def test_the_client_library_drives_a_host_on_standard_input_and_output(
 
 def test_json_documents_are_one_document(live: Any) -> None:
     for words in (["status"], ["sessions", "list"], ["mcp", "list"], ["doctor"]):
-        json.loads(live.run(*words, "--json").out)
+        assert json.loads(live.run(*words, "--json").out)["version"] == 1

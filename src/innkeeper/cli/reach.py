@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from innkeeper.cli.words import LANGUAGE
+from innkeeper.edge.discovery import Endpoint, find_running
 from innkeeper.errors import HostError
 
 if TYPE_CHECKING:
     from innkeeper.client import Client
-    from innkeeper.edge.discovery import Endpoint
 
 T = TypeVar("T")
 
@@ -39,7 +39,7 @@ class Place:
 
     target: str
     token: str | None
-    endpoint: "Endpoint | None" = None
+    endpoint: Endpoint | None = None
 
 
 def locate(wanted: Wanted) -> Place:
@@ -47,7 +47,6 @@ def locate(wanted: Wanted) -> Place:
     if wanted.url is not None:
         return Place(wanted.url, wanted.token)
     from innkeeper.cli.folders import find_folders
-    from innkeeper.edge.discovery import find_running
 
     state = find_folders(wanted.data_dir).state
     endpoint = find_running(state)
