@@ -47,10 +47,10 @@ def test_not_asked_cases(call: Call, settings: McpSettings, grants: list[Grant],
 @pytest.mark.parametrize(
     "grant",
     [
-        replace(GRANT, fingerprint="sha256:2"),
-        replace(GRANT, name="mcp__git__push"),
-        replace(GRANT, workspace="file:///repo/sub"),
-        replace(GRANT, kind="server"),
+        GRANT._replace(fingerprint="sha256:2"),
+        GRANT._replace(name="mcp__git__push"),
+        GRANT._replace(workspace="file:///repo/sub"),
+        GRANT._replace(kind="server"),
     ],
 )
 def test_grant_for_something_else_does_not_count(grant: Grant) -> None:

@@ -86,11 +86,19 @@ def _permitted(call: Call, settings: McpSettings, grants: Iterable[Grant]) -> De
         return Decision("allow", "trustedWorkspace")
     if settings.allows_tool(call.workspace, call.tool):
         return Decision("allow", "allowance")
-    slot = (call.workspace, "tool", call.tool)
-    if any(grant.slot == slot and grant.fingerprint == call.fingerprint for grant in grants):
+    if any(_covers(grant, call) for grant in grants):
         return Decision("allow", "grant")
     if not call.questions:
         return Decision("pass", "noQuestions")
     if call.subagent and not settings.gate_child_agents:
         return Decision("pass", "childAgent")
     return Decision("ask", "unknown")
+
+
+def _covers(grant: Grant, call: Call) -> bool:
+    return (
+        grant.name == call.tool
+        and grant.kind == "tool"
+        and grant.workspace == call.workspace
+        and grant.fingerprint == call.fingerprint
+    )
