@@ -76,9 +76,11 @@ class BareClient:
         self._answers: dict[int, asyncio.Future[Any]] = {}
         self._reader: asyncio.Task[None] | None = None
         self._news = asyncio.Event()
+        self.ended = False
 
     async def open(self, url: str, *, token: str | None = None) -> "BareClient":
         headers = {} if token is None else {"Authorization": f"Bearer {token}"}
+        self.ended = False
         self.socket = await connect(url, max_size=None, compression=None, additional_headers=headers)
         self._reader = asyncio.create_task(self._read())
         return self
@@ -96,6 +98,7 @@ class BareClient:
                 async for data in self.socket:
                     self._take(json.loads(data))
         finally:
+            self.ended = True
             for answer in self._answers.values():
                 if not answer.done():
                     answer.set_exception(ConnectionError("the host is gone"))
@@ -129,11 +132,15 @@ class BareClient:
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
         """The whole answer; ConnectionError when the host goes away."""
+        return await self.ask_raw(method, params)
+
+    async def ask_raw(self, method: str, params: dict[str, Any] | None) -> dict[str, Any]:
         assert self.socket is not None
         self._next_id += 1
         answer: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
         self._answers[self._next_id] = answer
-        await self.socket.send(json.dumps({"jsonrpc": "2.0", "id": self._next_id, "method": method, "params": params}))
+        message = {"jsonrpc": "2.0", "id": self._next_id, "method": method}
+        await self.socket.send(json.dumps(message if params is None else {**message, "params": params}))
         async with asyncio.timeout(WAIT):
             result: dict[str, Any] = await answer
         return result
@@ -178,6 +185,10 @@ class BareClient:
         answer = await self.ask("subscribe", channel=channel)
         self.snapshot(answer["result"]["snapshot"])
         return answer["result"]["snapshot"]["state"]
+
+    async def notify(self, method: str, params: dict[str, Any] | None) -> None:
+        assert self.socket is not None
+        await self.socket.send(json.dumps({"jsonrpc": "2.0", "method": method, "params": params or {}}))
 
     async def dispatch(self, channel: str, action: dict[str, Any]) -> int:
         assert self.socket is not None
