@@ -245,3 +245,33 @@ async def test_the_client_library_drives_a_host_on_standard_input_and_output(
 def test_json_documents_are_one_document(live: Any) -> None:
     for words in (["status"], ["sessions", "list"], ["mcp", "list"], ["doctor"]):
         assert json.loads(live.run(*words, "--json").out)["version"] == 1
+
+
+def test_a_chat_finds_a_host_that_comes_back_on_another_port(quiet: Any) -> None:
+    """The endpoint is looked up again: another port and, by default, another token."""
+    serve = ("serve", "--port", "0", "--quiet")
+    host = quiet.start(*serve, stderr=subprocess.DEVNULL)
+    chat = None
+    try:
+        first = host.stdout.readline()
+        chat = quiet.start("chat", stdin=subprocess.PIPE)
+        chat.stdin.write("before\n")
+        chat.stdin.flush()
+        assert chat.stdout.readline() == "before\n"
+        host.kill()
+        host.communicate()
+        host = quiet.start(*serve, stderr=subprocess.DEVNULL)
+        assert host.stdout.readline() != first
+        chat.stdin.write("after\n")
+        chat.stdin.flush()
+        assert chat.stdout.readline() == "after\n"
+        chat.stdin.close()
+        assert chat.wait(timeout=20) == exit_codes.OK
+    finally:
+        for process in (host, chat):
+            if process is not None:
+                process.kill()
+                process.wait()
+                for stream in (process.stdin, process.stdout, process.stderr):
+                    if stream is not None:
+                        stream.close()

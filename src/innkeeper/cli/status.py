@@ -43,10 +43,15 @@ def status(url: str | None, token: str | None, data_dir: Path | None, as_json: b
 async def _report(wanted: Any) -> dict[str, Any]:
     from innkeeper._version import installed_version
     from innkeeper.cli.reach import connection, locate
+    from innkeeper.client import RpcFailure
 
     place = locate(wanted)
     async with connection(wanted) as client:
-        told: dict[str, Any] = await client.request("x-innkeeper/status", {"channel": "ahp-root://"})
+        try:
+            told: dict[str, Any] = await client.request("x-innkeeper/status", {"channel": "ahp-root://"})
+        except RpcFailure:
+            # Another AHP host, which does not know our command: what the protocol says of it is shown.
+            told = {"agents": [agent["provider"] for agent in client.root.state["agents"]]}
         endpoint = place.endpoint
         return {
             "running": True,

@@ -6,7 +6,8 @@ confirmed by the host, plus what this client has dispatched and the host has not
 The names below are the library's surface; its modules may change.
 """
 
-from innkeeper.client.channel import Channel, Dispatch
+from innkeeper.client import enablement, turns
+from innkeeper.client.channel import Channel, ChannelLost, Dispatch
 from innkeeper.client.client import Client, connect
 from innkeeper.client.errors import (
     AccessDenied,
@@ -41,6 +42,7 @@ __all__ = [
     "Applied",
     "Channel",
     "ChannelGone",
+    "ChannelLost",
     "Client",
     "ClientError",
     "ConnectFailed",
@@ -61,4 +63,6 @@ __all__ = [
     "Unconfirmed",
     "VersionRefused",
     "connect",
+    "enablement",
+    "turns",
 ]
