@@ -188,6 +188,7 @@ def _hub_settings(given: Circumstances) -> HubSettings:
 def _host_settings(settings: Settings) -> HostSettings:
     return HostSettings(
         version=running_version(),
+        full_access=settings.access == "full",
         grace=settings.limits["client_grace_seconds"],
         question_timeout=settings.gate_timeout,
     )

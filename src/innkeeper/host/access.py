@@ -1,7 +1,7 @@
 """What a session may do without asking, from its own configuration: one table (M6.3b, M8.6b, architecture §4). Pure.
 
 | `permissions.deny` names the tool | deny |
-| `autoApprove` is `autoApprove` | allow |
+| the operator's `access` is `full`, or the session's `autoApprove` is `autoApprove` | allow |
 | `permissions.allow` names the tool | allow |
 | otherwise | ask |
 """
@@ -21,11 +21,11 @@ def denied(config: Mapping[str, Any], tool: str) -> bool:
     return tool in _names(config, "deny")
 
 
-def decide(config: Mapping[str, Any], tool: str) -> Decision:
+def decide(config: Mapping[str, Any], tool: str, *, operator_full: bool = False) -> Decision:
     """Whether a tool of the agent itself may run. An unreadable list names nothing, so it allows nothing."""
     if denied(config, tool):
         return "deny"
-    if full_access(config) or tool in _names(config, "allow"):
+    if operator_full or full_access(config) or tool in _names(config, "allow"):
         return "allow"
     return "ask"
 

@@ -9,7 +9,7 @@ Rules
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Any
+from typing import Any, NoReturn
 
 from innkeeper.engine.effects import Command
 from innkeeper.host.chats import Chats
@@ -63,63 +63,63 @@ class Commands:
             raise wire_error(error, f"command {command.method}", self._ids) from error
 
 
-def standard_commands(sessions: Sessions, chats: Chats) -> dict[str, Handler]:
+class StandardCommands:
     """The commands of AHP that this host serves, besides those of the engine."""
 
-    async def list_sessions(asker: Asker, params: Params) -> object:
-        return sessions.listed(params)
+    def __init__(self, sessions: Sessions, chats: Chats) -> None:
+        self._sessions = sessions
+        self._chats = chats
 
-    async def resolve(asker: Asker, params: Params) -> object:
-        return sessions.resolve(params)
+    def table(self) -> dict[str, Handler]:
+        return {
+            "listSessions": self.list_sessions,
+            "resolveSessionConfig": self.resolve_config,
+            "sessionConfigCompletions": self.complete_config,
+            "createSession": self.create_session,
+            "disposeSession": self.dispose_session,
+            "createChat": self.create_chat,
+            "disposeChat": self.dispose_chat,
+            "moveChat": self.move_chat,
+            "completions": self.completions,
+            "authenticate": self.authenticate,
+            **dict.fromkeys(RESOURCE_METHODS, self.no_resources),
+        }
 
-    async def complete_config(asker: Asker, params: Params) -> object:
-        return sessions.completions(params)
+    async def list_sessions(self, asker: Asker, params: Params) -> object:
+        return self._sessions.listed(params)
 
-    async def create_session(asker: Asker, params: Params) -> object:
-        await sessions.create(asker.client_id, params)
-        return None
+    async def resolve_config(self, asker: Asker, params: Params) -> object:
+        return self._sessions.resolve(params)
 
-    async def dispose_session(asker: Asker, params: Params) -> object:
-        await sessions.dispose(params["channel"])
-        return None
+    async def complete_config(self, asker: Asker, params: Params) -> object:
+        return self._sessions.completions(params)
 
-    async def create_chat(asker: Asker, params: Params) -> object:
-        await chats.create(params)
-        return None
+    async def create_session(self, asker: Asker, params: Params) -> None:
+        await self._sessions.create(asker.client_id, params)
 
-    async def dispose_chat(asker: Asker, params: Params) -> object:
-        await chats.dispose(params["channel"])
-        return None
+    async def dispose_session(self, asker: Asker, params: Params) -> None:
+        await self._sessions.dispose(params["channel"])
 
-    async def move_chat(asker: Asker, params: Params) -> object:
-        chats.move(params)
+    async def create_chat(self, asker: Asker, params: Params) -> None:
+        await self._chats.create(params)
 
-    async def completions(asker: Asker, params: Params) -> object:
-        if not chats.knows(params["channel"]):
+    async def dispose_chat(self, asker: Asker, params: Params) -> None:
+        await self._chats.dispose(params["channel"])
+
+    async def move_chat(self, asker: Asker, params: Params) -> NoReturn:
+        self._chats.move(params)
+
+    async def completions(self, asker: Asker, params: Params) -> object:
+        """Nothing is proposed yet; an unknown chat is told all the same."""
+        if not self._chats.knows(params["channel"]):
             raise no_chat(params["channel"])
         return {"items": []}
 
-    return {
-        "listSessions": list_sessions,
-        "resolveSessionConfig": resolve,
-        "sessionConfigCompletions": complete_config,
-        "createSession": create_session,
-        "disposeSession": dispose_session,
-        "createChat": create_chat,
-        "disposeChat": dispose_chat,
-        "moveChat": move_chat,
-        "completions": completions,
-        "authenticate": _authenticate,
-        **dict.fromkeys(RESOURCE_METHODS, _no_resources),
-    }
+    async def authenticate(self, asker: Asker, params: Params) -> NoReturn:
+        raise bad_params("nothing on this host asks for a token for that resource")
 
-
-async def _authenticate(asker: Asker, params: Params) -> object:
-    raise bad_params("nothing on this host asks for a token for that resource")
-
-
-async def _no_resources(asker: Asker, params: Params) -> object:
-    raise permission_denied("this host gives no access to files over AHP yet")
+    async def no_resources(self, asker: Asker, params: Params) -> NoReturn:
+        raise permission_denied("this host gives no access to files over AHP yet")
 
 
 STANDARD_METHODS = frozenset(
@@ -137,4 +137,4 @@ STANDARD_METHODS = frozenset(
         *RESOURCE_METHODS,
     }
 )
-"""What `standard_commands` serves; the engine is told before those objects exist."""
+"""What `StandardCommands.table` serves; the engine is told before those objects exist."""

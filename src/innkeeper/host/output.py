@@ -9,12 +9,13 @@ Rules
 
 import asyncio
 import logging
-from typing import Any
+from typing import Any, Protocol
 
 from innkeeper.host import access
 from innkeeper.host.core import Core, act
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.running import RunningTurn
+from innkeeper.host.settings import HostSettings
 from innkeeper.host.signals import merged
 from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
@@ -28,27 +29,33 @@ from innkeeper.texts import text
 log = logging.getLogger(__name__)
 
 
-class Output:
-    """The output of one turn. `timeout` bounds what waits for a client or a person, in seconds."""
+class OutputParts(Protocol):
+    """What outputs share: a part of what turns are made of."""
 
-    def __init__(
-        self,
-        turn: RunningTurn,
-        core: Core,
-        router: Router,
-        questions: ConversationQuestions,
-        waits: Waits,
-        titles: Titles,
-        *,
-        timeout: float,
-    ) -> None:
+    @property
+    def core(self) -> Core: ...
+    @property
+    def questions(self) -> ConversationQuestions: ...
+    @property
+    def waits(self) -> Waits: ...
+    @property
+    def titles(self) -> Titles: ...
+    @property
+    def settings(self) -> HostSettings: ...
+
+
+class Output:
+    """The output of one turn."""
+
+    def __init__(self, turn: RunningTurn, parts: OutputParts, router: Router) -> None:
         self._turn = turn
-        self._core = core
+        self._core = parts.core
         self._router = router
-        self._questions = questions
-        self._waits = waits
-        self._titles = titles
-        self._timeout = timeout
+        self._questions = parts.questions
+        self._waits = parts.waits
+        self._titles = parts.titles
+        self._timeout = parts.settings.question_timeout
+        self._full_access = parts.settings.full_access
         self._pending: list[Signal] = []
         self._scheduled = False
         self._open = True
@@ -159,7 +166,7 @@ class Output:
     def _decision(self, call: State | None) -> access.Decision:
         session = self._core.head(self._turn.session) or {}
         config = (session.get("config") or {}).get("values") or {}
-        return access.decide(config, str((call or {}).get("toolName", "")))
+        return access.decide(config, str((call or {}).get("toolName", "")), operator_full=self._full_access)
 
     def _owner_is_here(self, chat: str, turn_id: str, call: str) -> bool:
         state = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}

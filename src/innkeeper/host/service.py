@@ -25,7 +25,7 @@ from innkeeper.host.access import full_access
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
-from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, standard_commands
+from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
 from innkeeper.host.core import Core, DriverCore
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
@@ -41,7 +41,7 @@ from innkeeper.host.sessions import Sessions
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.stages import NoStages, TurnStages
 from innkeeper.host.titles import Titles
-from innkeeper.host.turns import Turns
+from innkeeper.host.turns import TurnParts, Turns
 from innkeeper.host.waits import Waits
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.declarations import Declarations
@@ -100,29 +100,17 @@ class HostService:
         extra: Mapping[str, Handler] | None = None,
     ) -> None:
         core, clock, ids = conversation.core, outside.clock, outside.ids
-        self._driver = driver
+        running, titles = conversation.running, Titles(core)
+        providers = {provider.info["provider"]: provider for provider in outside.providers}
         self._core = core
         self._settings = settings
-        self._waits = conversation.waits
-        providers = {provider.info["provider"]: provider for provider in outside.providers}
         self._agents = [provider.info for provider in providers.values()]
         self._backings = Backings(core, providers)
         self._servers = Servers(core, outside.mcp)
         requests = Requests(core, self._backings, self._servers, outside.declarations)
-        titles = Titles(core)
-        self._turns = Turns(
-            core,
-            requests,
-            conversation.questions,
-            stages or NoStages(),
-            titles,
-            conversation.waits,
-            conversation.running,
-            clock,
-            ids,
-            timeout=settings.question_timeout,
-        )
-        self._pending = PendingMessages(core, self._backings, requests, conversation.running, clock, ids)
+        hooks, asks, waits = stages or NoStages(), conversation.questions, conversation.waits
+        self._turns = Turns(TurnParts(core, requests, asks, hooks, titles, waits, running, clock, ids, settings))
+        self._pending = PendingMessages(core, self._backings, requests, running, clock, ids)
         self._sessions = Sessions(
             core, providers, self._backings, self._servers, self._turns, titles, clock, ids, settings
         )
@@ -130,15 +118,12 @@ class HostService:
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
-        extensions = Extensions(
-            core, self._servers, outside.mcp, outside.gateway, conversation.running, clock, settings
-        )
-        table = {**standard_commands(self._sessions, chats), **extensions.table(), **(extra or {})}
-        self._commands = Commands(table, ids)
+        extensions = Extensions(core, self._servers, outside.mcp, outside.gateway, running, clock, settings)
+        standard = StandardCommands(self._sessions, chats)
         self._watch: asyncio.Task[None] | None = None
         policy.join(outside.mcp)
         driver.observe(self._observe)
-        driver.serve_commands(self._commands.run)
+        driver.serve_commands(Commands({**standard.table(), **extensions.table(), **(extra or {})}, ids).run)
 
     @property
     def listener(self) -> McpListener:

@@ -12,6 +12,8 @@ class HostSettings:
     version: str = ""
     default_provider: str | None = None
     """The agent of a session that names none; the first provider when None."""
+    full_access: bool = False
+    """The operator's `access: full`: agents' own tools run without asking (M6.3b)."""
     grace: float = CLIENT_GRACE_SECONDS
     question_timeout: float = QUESTION_SECONDS
     """How long a person or a client is waited for inside a turn."""

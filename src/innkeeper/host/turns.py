@@ -11,6 +11,7 @@ Rules
 
 import asyncio
 import logging
+from dataclasses import dataclass
 from typing import Any
 
 from innkeeper.engine.effects import Act, Change, Released
@@ -21,6 +22,7 @@ from innkeeper.host.output import Output
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.requests import Requests
 from innkeeper.host.running import RunningTurn, RunningTurns
+from innkeeper.host.settings import HostSettings
 from innkeeper.host.stages import Asking, TurnStages
 from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
@@ -35,33 +37,35 @@ from innkeeper.texts import text
 log = logging.getLogger(__name__)
 
 
-class Turns:
-    """The turns of all chats. `timeout` bounds what a turn waits for from people and clients, in seconds."""
+@dataclass(frozen=True, slots=True)
+class TurnParts:
+    """What turns are made of. `timeout` bounds what a turn waits for from people and clients, in seconds."""
 
-    def __init__(
-        self,
-        core: Core,
-        requests: Requests,
-        questions: ConversationQuestions,
-        stages: TurnStages,
-        titles: Titles,
-        waits: Waits,
-        running: RunningTurns,
-        clock: Clock,
-        ids: Ids,
-        *,
-        timeout: float,
-    ) -> None:
-        self._core = core
-        self._requests = requests
-        self._questions = questions
-        self._stages = stages
-        self._titles = titles
-        self._waits = waits
-        self._running = running
-        self._clock = clock
-        self._ids = ids
-        self._timeout = timeout
+    core: Core
+    requests: Requests
+    questions: ConversationQuestions
+    stages: TurnStages
+    titles: Titles
+    waits: Waits
+    running: RunningTurns
+    clock: Clock
+    ids: Ids
+    settings: HostSettings
+
+
+class Turns:
+    """The turns of all chats."""
+
+    def __init__(self, parts: TurnParts) -> None:
+        self._parts = parts
+        self._core = parts.core
+        self._requests = parts.requests
+        self._stages = parts.stages
+        self._titles = parts.titles
+        self._waits = parts.waits
+        self._running = parts.running
+        self._clock = parts.clock
+        self._ids = parts.ids
         self._asked: dict[tuple[str, str], Asking] = {}
         self._endings: dict[tuple[str, str], Ending] = {}
 
@@ -125,7 +129,7 @@ class Turns:
 
     async def _run(self, turn: RunningTurn, asking: Asking) -> None:
         router = Router(turn, self._core, self._running, self._clock, self._ids)
-        output = Output(turn, self._core, router, self._questions, self._waits, self._titles, timeout=self._timeout)
+        output = Output(turn, self._parts, router)
         turn.output = output
         ending: Ending = Cancelled()
         try:
