@@ -16,6 +16,7 @@ from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
+from innkeeper.host.stages import TurnStages
 from innkeeper.ports.ids import Ids
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
@@ -209,6 +210,7 @@ class World:
         scripted: ScriptedProvider | None = None,
         more: tuple[Provider, ...] = (),
         ids: Ids | None = None,
+        stages: TurnStages | None = None,
     ) -> None:
         self.log = log or MemoryLog()
         self.mcp = mcp or FakeMcp()
@@ -217,6 +219,7 @@ class World:
         self.more = more
         self.ids = ids or CountingIds()
         self.clock = RealClock()
+        self.stages = stages
         self._names = 0
 
     async def start(self) -> "World":
@@ -235,7 +238,7 @@ class World:
             clock=self.clock,
             ids=self.ids,
         )
-        self.service = HostService(self.driver, conversation, outside, policy, self.settings)
+        self.service = HostService(self.driver, conversation, outside, policy, self.settings, stages=self.stages)
         self.mcp.listener = self.service.listener
         self.driver.start()
         await self.service.start()
