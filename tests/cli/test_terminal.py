@@ -29,14 +29,13 @@ class Screen:
         self.mode = termios.tcgetattr(terminal)
         self.terminal = terminal
         self.text = ""
+        # The first terminal that the leader of a session opens is its own: Ctrl-C then reaches it as a signal.
+        command = 'exec "$0" -m innkeeper chat --new <"$1" >"$1" 2>"$1"'
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "innkeeper", "chat", "--new"],
-            stdin=terminal,
-            stdout=terminal,
-            stderr=terminal,
+            ["/bin/sh", "-c", command, sys.executable, os.ttyname(terminal)],
             cwd=home.project,
             env={**home.environment, "TERM": "dumb"},
-            preexec_fn=_own_terminal,
+            start_new_session=True,
         )
 
     def expect(self, pattern: str) -> str:
@@ -63,13 +62,6 @@ class Screen:
             self.process.wait()
         os.close(self.master)
         os.close(self.terminal)
-
-
-def _own_terminal() -> None:
-    import fcntl
-
-    os.setsid()
-    fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
 
 @pytest.fixture

@@ -55,7 +55,9 @@ class Conversation:
                 raise CliError(text("cli.chat.refused", reason=outcome.reason), code="REJECTED", exit_code=4)
             return await following
         finally:
+            # Retrieved here: a turn that was refused is gone from the state, which is what the follower would report.
             following.cancel()
+            await asyncio.gather(following, return_exceptions=True)
 
     def interrupt(self) -> bool:
         """Cancels the running turn; False when none runs or it is being cancelled: then the person wants to leave."""
