@@ -54,6 +54,10 @@ ORPHAN_DAYS: Final = 180
 CONTRIBUTION_STAGE_SECONDS: Final = 10.0
 QUESTION_SECONDS: Final = 600.0
 QUEUED_MESSAGES: Final = 100
+EARLY_SIGNALS: Final = 1_000
+TITLE_CHARACTERS: Final = 60
+SUMMARY_DELAY_SECONDS: Final = 0.1
+AGENT_CLOSE_SECONDS: Final = 2.0
 
 DECLARATION_BYTES: Final = 1 * MIB
 DECLARATION_ENTRIES: Final = 32
@@ -125,6 +129,20 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "A question to a person; unanswered means deny, so that no call hangs.",
     ),
     Limit("QUEUED_MESSAGES", QUEUED_MESSAGES, "count", "turn", "Messages that wait in one chat."),
+    Limit(
+        "EARLY_SIGNALS", EARLY_SIGNALS, "count", "turn", "What a subagent may say before it is known to have started."
+    ),
+    Limit("TITLE_CHARACTERS", TITLE_CHARACTERS, "characters", "turn", "A title made of the first words of a message."),
+    Limit(
+        "SUMMARY_DELAY_SECONDS",
+        SUMMARY_DELAY_SECONDS,
+        "s",
+        "turn",
+        "Changes of a session's summary are collected so long, so that a busy turn is one notification.",
+    ),
+    Limit(
+        "AGENT_CLOSE_SECONDS", AGENT_CLOSE_SECONDS, "s", "turn", "The end of a turn, an agent or a session's servers."
+    ),
     Limit("DECLARATION_BYTES", DECLARATION_BYTES, "bytes", "declaration", "One declaration file."),
     Limit("DECLARATION_ENTRIES", DECLARATION_ENTRIES, "count", "declaration", "Servers checked in one workspace."),
     Limit("DECLARATION_DEPTH", DECLARATION_DEPTH, "levels", "declaration", "Nesting of one declaration file."),

@@ -100,6 +100,36 @@ async def test_nobody_answers_means_deny():
     await world.close()
 
 
+async def test_the_operators_full_access_asks_for_nothing():
+    """M6.3b."""
+    world = await World(settings=HostSettings(full_access=True, summary_delay=0.001)).start()
+    client = await world.client()
+    _, chat = await client.new_session()
+    assert text_of(await client.turn(chat, "ask")) == "approved: once"
+    await world.close()
+
+
+async def test_a_client_that_never_finishes_a_call_fails_it():
+    """AHP §9.2: the host may time out."""
+    world = await World(settings=HostSettings(question_timeout=0.02, summary_delay=0.001)).start()
+    client = await world.client("alice")
+    _, chat = await client.new_session(activeClient=joined(client))
+    turn = await client.turn(chat, "client-tool alice")
+    assert "did not finish" in text_of(turn) and call_of(turn)["success"] is False
+    await world.close()
+
+
+async def test_an_input_request_ends_with_its_turn(world, client):
+    """AHP §9.8."""
+    session, chat = await client.new_session()
+    client.start_turn(chat, "question")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=0)
+    turn = await client.ended(chat)
+    assert "response" not in turn["responseParts"][0]
+    await client.state(session, lambda s: "inputNeeded" not in s)
+
+
 @pytest.mark.parametrize(
     ("config", "words", "status"),
     [

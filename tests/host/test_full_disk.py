@@ -30,6 +30,18 @@ async def test_a_session_that_could_not_be_disposed_goes_on(world, client):
     await client.request("disposeSession", session)
 
 
+async def test_a_chat_that_could_not_be_disposed_goes_on(world, client):
+    session, _ = await client.new_session()
+    await client.request("createChat", session, chat="ahp-chat:/two")
+    await client.subscribe("ahp-chat:/two")
+    client.start_turn("ahp-chat:/two", "slow 0.02")
+    await client.action("ahp-chat:/two", "chat/turnStarted")
+    world.log.fail_next(StoreFull("no space"))
+    with pytest.raises(RpcFailure):
+        await client.request("disposeChat", "ahp-chat:/two")
+    assert text_of(await client.ended("ahp-chat:/two")) == "at last"
+
+
 async def test_a_turn_that_cannot_be_stored_does_not_start(world, client):
     """architecture §3.13: durable before acknowledged."""
     _, chat = await client.new_session()

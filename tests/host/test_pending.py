@@ -101,3 +101,21 @@ async def test_a_steering_message_that_the_agent_cannot_take_stays(world, client
     client.dispatch(chat, "chat/pendingMessageSet", kind="steering", id="s1", message=message("up"))
     await client.ended(chat)
     assert client.states[chat]["steeringMessage"]["id"] == "s1"
+
+
+async def test_a_steering_message_stays_when_a_required_server_is_not_there(world, client):
+    """M5.3, M5.5: a steering message is a request."""
+    from innkeeper.ports.declarations import RequiredServerUnavailable
+
+    _, chat = await client.new_session()
+    client.start_turn(chat, "steered")
+    await client.action(chat, "chat/responsePart")
+
+    def refuse(session, turn_id):
+        raise RequiredServerUnavailable("db", "START_TIMEOUT")
+
+    world.mcp.prepare = refuse
+    steer = {"kind": "steering", "id": "s1", "message": message("left")}
+    await client.echo(client.dispatch(chat, "chat/pendingMessageSet", **steer))
+    await world.until(lambda: [entry[0] for entry in world.mcp.log].count("prepare") == 2)
+    assert client.states[chat]["steeringMessage"]["id"] == "s1" and "activeTurn" in client.states[chat]

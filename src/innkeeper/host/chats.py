@@ -68,10 +68,10 @@ class Chats:
             raise no_chat(uri)
         if session.get("defaultChat") == uri:
             raise RpcError(CONFLICT, "the default chat goes with its session; dispose the session instead")
-        await self._turns.end_chat(uri, self._close_timeout)
         removing: list[Change] = [Act(session_uri, action) for action in changes(session, uri, {})]
         await self._core.commit(*removing, Act(session_uri, {"type": "session/chatRemoved", "chat": uri}), Drop(uri))
         self._titles.forget(uri)
+        await self._turns.end_chat(uri, self._close_timeout)
 
     def move(self, params: Params) -> NoReturn:
         """`moveChat`: no chat here is movable. Always raises RpcError."""

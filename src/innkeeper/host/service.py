@@ -141,8 +141,11 @@ class HostService:
         if self._watch is not None:
             self._watch.cancel()
         self._mirror.close()
-        await self._turns.end_all(seconds)
-        await self._backings.close_all(seconds)
+        await asyncio.gather(
+            self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
+        )
+
+    async def _close_servers(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
                 await self._servers.close_all()

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from innkeeper.limits import CLIENT_GRACE_SECONDS, QUESTION_SECONDS
+from innkeeper.limits import AGENT_CLOSE_SECONDS, CLIENT_GRACE_SECONDS, QUESTION_SECONDS, SUMMARY_DELAY_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +17,7 @@ class HostSettings:
     grace: float = CLIENT_GRACE_SECONDS
     question_timeout: float = QUESTION_SECONDS
     """How long a person or a client is waited for inside a turn."""
-    summary_delay: float = 0.1
+    summary_delay: float = SUMMARY_DELAY_SECONDS
     """How long changes of a session's summary are collected before the session list is told."""
-    close_timeout: float = 2.0
+    close_timeout: float = AGENT_CLOSE_SECONDS
     """How long the end of turns, agents and servers is waited for when the host ends."""

@@ -20,14 +20,13 @@ from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.signals import actions, implied_running, with_subagents
 from innkeeper.host.summaries import chat_summary
 from innkeeper.host.views import State, active_turn, tool_call
+from innkeeper.limits import EARLY_SIGNALS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
 from innkeeper.providers.spi import Signal, SubagentEnded, SubagentStarted, TitleSuggested
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
-
-EARLY_SIGNALS = 1000
 
 
 @dataclass(eq=False, slots=True)

@@ -9,11 +9,10 @@ Rules
 from typing import Any
 
 from innkeeper.host.core import Core, act
+from innkeeper.limits import TITLE_CHARACTERS
 
-LENGTH = 60
 
-
-def first_words(text: str, length: int = LENGTH) -> str:
+def first_words(text: str, length: int = TITLE_CHARACTERS) -> str:
     """The text on one line, cut to `length` characters."""
     line = " ".join(text.split())
     return line if len(line) <= length else line[: length - 1].rstrip() + "…"
