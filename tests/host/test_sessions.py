@@ -85,6 +85,7 @@ async def test_a_client_from_before_0_7_names_one_directory(world, client):
     await client.request("createSession", "ahp-session:/x", workingDirectory="file:///old%20one")
     state = await client.subscribe("ahp-session:/x")
     assert state["workingDirectories"] == ["file:///old%20one"]
+    assert state["project"] == {"uri": "file:///old%20one", "displayName": "old one"}
     await client.state("ahp-session:/x", lambda s: s["lifecycle"] == "ready")
     assert world.scripted.opened[0].directories == ["/old one"]
 

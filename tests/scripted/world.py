@@ -18,6 +18,7 @@ from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outs
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.stages import TurnStages
 from innkeeper.ports.ids import Ids
+from innkeeper.protocol.check import check_action
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
 from innkeeper.reduce import reduce
@@ -83,6 +84,8 @@ class Client:
 
     def _applied(self, envelope: dict[str, Any]) -> None:
         uri = envelope["channel"]
+        if "origin" not in envelope:
+            check_action(envelope["action"])
         if uri in self.states and "rejectionReason" not in envelope:
             kind = envelope["action"]["type"].split("/")[0]
             self.states[uri] = reduce(kind, self.states[uri], envelope["action"])  # type: ignore[arg-type]

@@ -109,7 +109,7 @@ class Output:
         if active_turn(self._core.head(chat), turn_id) is None:
             return InputAnswer("cancel")
         answered = self._waits.open(chat, turn_id, _Completed(id))
-        act(self._core, chat, {"type": "chat/inputRequested", "turnId": turn_id, "request": request})
+        act(self._core, chat, {"type": "chat/inputRequested", "request": request})
         try:
             async with asyncio.timeout(self._timeout):
                 return _input_answer(await answered)

@@ -6,6 +6,7 @@ Every list that a client's decoder looks for is there from the beginning, empty 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import unquote
 
 from innkeeper.host.summaries import CREATED_AT, chat_summary
 
@@ -60,7 +61,14 @@ def session_state(new: NewSession) -> tuple[dict[str, Any], dict[str, Any]]:
     }
     if new.directories:
         state["workingDirectories"] = list(new.directories)
+        state["project"] = _project(new.directories[0])
     return state, chat
+
+
+def _project(directory: str) -> dict[str, Any]:
+    """What clients group sessions by: the primary directory, under its own name."""
+    name = unquote(directory.rstrip("/").rsplit("/", 1)[-1])
+    return {"uri": directory, "displayName": name or directory}
 
 
 def session_error(error_type: str, message: str) -> dict[str, Any]:
