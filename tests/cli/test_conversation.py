@@ -204,3 +204,52 @@ async def test_a_chat_that_goes_away_ends_the_conversation(table: Table) -> None
     await table.unsubscribe(CHAT)
     with pytest.raises(CliError):
         await saying
+
+
+async def test_a_call_that_asks_again_is_asked_again(table: Table) -> None:
+    """AHP §9.2: a running call may go back to pending confirmation."""
+    saying = asyncio.create_task(table.talk().say("go"))
+    turn_id = await table.turn_id()
+    table.ask(turn_id)
+    table.answers.put_nowait("1")
+    await table.channel.wait_for(lambda state: len(table.dispatched) == 2 and not table.mirror.unanswered(), 5)
+    again = {"turnId": turn_id, "toolCallId": "c", "invocationMessage": "call x harder", "options": OPTIONS}
+    table.feed({"type": "chat/toolCallReady", **again})
+    table.answers.put_nowait("1")
+    await table.channel.wait_for(lambda state: len(table.dispatched) == 3, 5)
+    table.complete(turn_id)
+    await saying
+
+
+async def test_a_result_that_needs_consent_is_asked_about(table: Table) -> None:
+    saying = asyncio.create_task(table.talk().say("go"))
+    turn_id = await table.turn_id()
+    named = {"turnId": turn_id, "toolCallId": "c"}
+    table.feed({"type": "chat/toolCallStart", **named, "toolName": "x", "displayName": "X"})
+    table.feed({"type": "chat/toolCallReady", **named, "invocationMessage": "call x", "confirmed": "not-needed"})
+    result = {"success": True, "pastTenseMessage": "called x", "content": [{"type": "text", "text": "secret"}]}
+    table.feed({"type": "chat/toolCallComplete", **named, "result": result, "requiresResultConfirmation": True})
+    table.answers.put_nowait("2")
+    await table.channel.wait_for(lambda state: len(table.dispatched) == 2, 5)
+    assert table.dispatched[1] == {"type": "chat/toolCallResultConfirmed", **named, "approved": False}
+    table.complete(turn_id)
+    await saying
+
+
+async def test_an_agent_s_own_question_is_answered_in_place(table: Table) -> None:
+    """AHP §9.8"""
+    saying = asyncio.create_task(table.talk().say("go"))
+    turn_id = await table.turn_id()
+    asked = {"id": "q", "kind": "text", "message": "Your name?"}
+    table.feed({"type": "chat/inputRequested", "request": {"id": "r", "message": "Tell me", "questions": [asked]}})
+    table.answers.put_nowait("Ada")
+    await table.channel.wait_for(lambda state: len(table.dispatched) == 2, 5)
+    assert table.dispatched[1] == {
+        "type": "chat/inputCompleted",
+        "requestId": "r",
+        "response": "accept",
+        "answers": {"q": {"state": "submitted", "value": {"kind": "text", "value": "Ada"}}},
+    }
+    table.complete(turn_id)
+    await saying
+    assert "Your name?" in table.said

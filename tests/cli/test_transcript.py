@@ -69,7 +69,8 @@ def test_errors_notices_and_questions_are_lines_beside_the_answer() -> None:
     parts = (
         {"kind": "error", "error": {"message": "no power"}},
         {"kind": "systemNotification", "content": "a notice"},
-        {"kind": "inputRequest", "request": {"id": "r", "message": "which?"}},
+        {"kind": "inputRequest", "request": {"id": "r", "message": "which?"}, "response": "accept"},
+        {"kind": "inputRequest", "request": {"id": "open", "message": "is asked, not told"}},
         {"kind": "contentRef", "uri": "file:///x"},
         {"kind": "reasoning", "id": "r", "content": "hm"},
         {"kind": "ofTomorrow"},

@@ -6,9 +6,10 @@ Times and ids are arguments: reducers have no clock, so `chat/turnStarted` carri
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Final
 
 Action = dict[str, Any]
+RESULT: Final = "pending-result-confirmation"
 
 
 def turn_started(turn_id: str, text: str, now: str) -> Action:
@@ -32,17 +33,32 @@ def turn_cancelled(chat: Mapping[str, Any], now: str) -> Action | None:
 
 
 def tool_calls_to_confirm(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The tool calls of the running turn that wait for the person, in their order (AHP §9.2)."""
-    parts: Sequence[Mapping[str, Any]] = (chat.get("activeTurn") or {}).get("responseParts") or ()
-    calls = [part["toolCall"] for part in parts if part.get("kind") == "toolCall"]
-    return [call for call in calls if call.get("status") == "pending-confirmation"]
+    """The tool calls of the running turn that wait for the person, in their order: before they run, or with a result
+    that needs consent (AHP §9.2)."""
+    calls = [part["toolCall"] for part in _running_parts(chat) if part.get("kind") == "toolCall"]
+    return [call for call in calls if call.get("status") in ("pending-confirmation", RESULT)]
+
+
+def inputs_to_answer(chat: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The agent's own questions in the running turn that nobody has answered (AHP §9.8)."""
+    parts = [part for part in _running_parts(chat) if part.get("kind") == "inputRequest"]
+    return [part["request"] for part in parts if part.get("response") is None]
+
+
+def input_completed(request_id: str, response: str, answers: Mapping[str, Any]) -> Action:
+    """The response (`accept`, `decline`, `cancel`) to an input request, with the answers by question."""
+    action: Action = {"type": "chat/inputCompleted", "requestId": request_id, "response": response}
+    return {**action, "answers": dict(answers)} if answers else action
 
 
 def tool_call_confirmed(turn_id: str, call: Mapping[str, Any], option: str) -> Action:
     """The answer to a tool call by one of its options. Raises LookupError when it has no such option.
 
-    A call without options takes `approve` and `deny`.
+    A call without options takes `approve` and `deny`, and so does a result that needs consent.
     """
+    if call.get("status") == RESULT and option in ("approve", "deny"):
+        named = {"turnId": turn_id, "toolCallId": call["toolCallId"]}
+        return {"type": "chat/toolCallResultConfirmed", **named, "approved": option == "approve"}
     offered = call.get("options") or ({"id": "approve", "kind": "approve"}, {"id": "deny", "kind": "deny"})
     chosen = next((candidate for candidate in offered if candidate["id"] == option), None)
     if chosen is None:
@@ -61,6 +77,10 @@ def turn_of(chat: Mapping[str, Any], turn_id: str) -> Mapping[str, Any] | None:
     turns: Sequence[Mapping[str, Any]] = chat.get("turns") or ()
     candidates = (*turns, active) if active else turns
     return next((turn for turn in candidates if turn["id"] == turn_id), None)
+
+
+def _running_parts(chat: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    return (chat.get("activeTurn") or {}).get("responseParts") or ()
 
 
 def _milliseconds(start: str, end: str) -> int:

@@ -8,10 +8,12 @@ Rules
 
 import asyncio
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, Protocol
 
+from innkeeper.cli.chat.form import ask_form
 from innkeeper.cli.chat.transcript import Piece, TurnPrinter, plain
 from innkeeper.cli.failures import CliError
 from innkeeper.cli.words import text
@@ -105,27 +107,35 @@ class Conversation:
         self, turn_id: str, current: tuple[str, "asyncio.Task[None]"] | None
     ) -> tuple[str, "asyncio.Task[None]"] | None:
         """The question that the person has before them: the present one, the next one, or none."""
-        waiting = turns.tool_calls_to_confirm(self._chat.state)
+        waiting = self._waiting(turn_id)
         if current is not None:
-            call_id, task = current
-            if not task.done() and any(call["toolCallId"] == call_id for call in waiting):
+            key, task = current
+            if not task.done() and key in waiting:
                 return current
             if not task.done():
                 task.cancel()
                 self._show(Piece("err", "\n" + text("cli.chat.answeredElsewhere") + "\n"))
-        for call in waiting:
-            if call["toolCallId"] not in self._asked:
-                self._asked.add(call["toolCallId"])
-                if not self._person.interactive:
-                    self._show(
-                        Piece("err", text("cli.chat.waitsElsewhere", what=plain(call["invocationMessage"])) + "\n")
-                    )
-                    return None
-                task = asyncio.ensure_future(self._ask(turn_id, call))
-                return call["toolCallId"], task
+        for key, (what, ask) in waiting.items():
+            if key not in self._asked:
+                self._asked.add(key)
+                if self._person.interactive:
+                    return key, asyncio.ensure_future(ask())
+                self._show(Piece("err", text("cli.chat.waitsElsewhere", what=what) + "\n"))
         return None
 
-    async def _ask(self, turn_id: str, call: Call) -> None:
+    def _waiting(self, turn_id: str) -> "dict[str, tuple[str, Callable[[], Awaitable[None]]]]":
+        """What waits for the person, in its order: its text, and how to ask."""
+        state = self._chat.state
+        found: dict[str, tuple[str, Callable[[], Awaitable[None]]]] = {}
+        for call in turns.tool_calls_to_confirm(state):
+            key = f"{call['status']} {call['toolCallId']}"
+            found[key] = (plain(call["invocationMessage"]), partial(self._ask_call, key, turn_id, call))
+        for request in turns.inputs_to_answer(state):
+            key = f"input {request['id']}"
+            found[key] = (str(request.get("message", "?")), partial(self._ask_form, key, request))
+        return found
+
+    async def _ask_call(self, key: str, turn_id: str, call: Call) -> None:
         options = options_of(call)
         self._show(Piece("err", question_text(call, options)))
         while True:
@@ -134,8 +144,17 @@ class Conversation:
                 return
             chosen = choice(given, options)
             if chosen is not None:
-                self._chat.dispatch(turns.tool_call_confirmed(turn_id, call, chosen))
+                self._answer(key, turns.tool_call_confirmed(turn_id, call, chosen))
                 return
+
+    async def _ask_form(self, key: str, request: Mapping[str, Any]) -> None:
+        response, answers = await ask_form(request, self._person.answer, lambda words: self._show(Piece("err", words)))
+        self._answer(key, turns.input_completed(request["id"], response, answers))
+
+    def _answer(self, key: str, action: Mapping[str, Any]) -> None:
+        """Answered is no longer asked: a call may ask again later."""
+        self._asked.discard(key)
+        self._chat.dispatch(action)
 
 
 def options_of(call: Call) -> Sequence[Mapping[str, Any]]:

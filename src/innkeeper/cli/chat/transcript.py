@@ -107,7 +107,8 @@ class TurnPrinter:
                 yield from self._line(index, text("cli.chat.error", reason=error.get("message", "?")))
             case "inputRequest":
                 request = part.get("request") or {}
-                yield from self._line(index, text("cli.chat.input", message=request.get("message") or "?"))
+                if part.get("response") is not None:
+                    yield from self._line(index, text("cli.chat.input", message=request.get("message") or "?"))
             case "contentRef":
                 yield from self._line(index, f"[{part.get('uri', '?')}]")
 
