@@ -32,7 +32,8 @@ def open_tcp(host: str, port: int) -> socket.socket:
     except (OSError, UnicodeError) as error:
         raise HostError("ADDRESS_UNAVAILABLE", host=host) from error
     family, _, _, _, address = min(found, key=lambda entry: entry[0] != socket.AF_INET)
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # With the protocol named asyncio turns Nagle's delay off; else an answer may wait 40 ms for an acknowledgement.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         listener.bind(address)
