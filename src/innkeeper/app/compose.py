@@ -110,26 +110,8 @@ class Host:
         )
         host_settings = _host_settings(settings)
         conversation = Conversation(self.driver, host_settings)
-        mcp_settings = _mcp_settings(settings)
         self._processes = parts.processes
-        self._servers = ProjectServers(
-            processes=parts.processes,
-            clock=parts.clock,
-            decisions=lambda: self.driver.decisions,
-            store=self.driver.store,
-            settings=lambda: mcp_settings,
-            environment=given.environment,
-        )
-        gateway = Gateway(
-            servers=self._servers,
-            questions=conversation.questions if given.questions else None,
-            clock=parts.clock,
-            decisions=lambda: self.driver.decisions,
-            store=self.driver.store,
-            settings=lambda: mcp_settings,
-            full_access=conversation.full_access,
-            language=lambda _session: settings.language or "en",
-        )
+        self._servers, gateway = _join_mcp(self.driver, conversation, parts, given)
         outside = Outside(
             providers=parts.agents.providers(gateway, parts.ids),
             mcp=self._servers,
@@ -170,6 +152,32 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
         await parts.store.close(last_seq=image.reserved)
         raise
     return host
+
+
+def _join_mcp(
+    driver: Driver, conversation: Conversation, parts: Parts, given: Circumstances
+) -> tuple[ProjectServers, Gateway]:
+    """The declared servers of all sessions, and the way to them."""
+    settings = _mcp_settings(given.settings)
+    servers = ProjectServers(
+        processes=parts.processes,
+        clock=parts.clock,
+        decisions=lambda: driver.decisions,
+        store=driver.store,
+        settings=lambda: settings,
+        environment=given.environment,
+    )
+    gateway = Gateway(
+        servers=servers,
+        questions=conversation.questions if given.questions else None,
+        clock=parts.clock,
+        decisions=lambda: driver.decisions,
+        store=driver.store,
+        settings=lambda: settings,
+        full_access=conversation.full_access,
+        language=lambda _session: given.settings.language or "en",
+    )
+    return servers, gateway
 
 
 def _hub_settings(given: Circumstances) -> HubSettings:

@@ -9,13 +9,12 @@ Rules
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
-from innkeeper.engine.effects import Command, Frame
+from innkeeper.engine.effects import Command, Effect, Frame
+from innkeeper.engine.hub import Hub
 from innkeeper.wire.jsonrpc import Message, Response, read
-
-if TYPE_CHECKING:
-    from innkeeper.host.driver import Driver
+from innkeeper.wire.limits import Limits
 
 INBOX_MESSAGES = 16_384
 CLOSE_OVERLOAD = 1013
@@ -35,8 +34,27 @@ class Peer(Protocol):
         ...
 
 
+class Receiver(Protocol):
+    """The driver, as far as a link goes."""
+
+    hub: Hub
+    limits: Limits
+
+    def now(self) -> str: ...
+
+    def perform(self, effects: list[Effect]) -> None: ...
+
+    def spawn(self, work: Any, name: str) -> object: ...
+
+    async def ensure(self, channel: str) -> None: ...
+
+    def detach(self, connection: int) -> None: ...
+
+    def close_connection(self, connection: int, code: int, reason: str) -> None: ...
+
+
 class Link:
-    def __init__(self, connection: int, driver: "Driver") -> None:
+    def __init__(self, connection: int, driver: Receiver) -> None:
         self.connection = connection
         self._driver = driver
         self._waiting: deque[Message] = deque()

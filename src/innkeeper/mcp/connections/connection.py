@@ -29,9 +29,14 @@ from innkeeper.mcp.connections.values import (
     RawResult,
     Signals,
     StartFailed,
+    TokenWanted,
 )
 from innkeeper.mcp.declarations.model import HttpLaunch, Launch, StdioLaunch
+from innkeeper.mcp.oauth.access import ServerAccess
+from innkeeper.mcp.oauth.calls import Calling, calling
 from innkeeper.ports.processes import Command, Process, Processes
+from innkeeper.ports.questions import Caller
+from innkeeper.protocol.session.state import McpAuthRequirement
 
 if TYPE_CHECKING:
     from mcp.client._transport import Transport
@@ -47,7 +52,7 @@ EXIT_GRACE = 0.5
 
 @dataclass(eq=False, slots=True)
 class _Request:
-    run: Callable[["Client"], Awaitable[Any]]
+    run: Callable[[Any], Awaitable[Any]]
     answer: "asyncio.Future[Any]"
     scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
 
@@ -64,8 +69,10 @@ class Connection:
         environment: Callable[[Mapping[str, str]], Mapping[str, str]],
         changed: Callable[["Connection"], None],
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
+        access: ServerAccess | None = None,
     ) -> None:
         self.name = name
+        self._access = access
         self.state = ConnectionState("starting")
         self.catalogue = Catalogue()
         self.confirmed_dead = True
@@ -112,11 +119,13 @@ class Connection:
             self._owner.cancel()
             await asyncio.wait([self._owner])
 
-    async def call_tool(self, tool: str, arguments: JsonObject) -> RawResult:
-        """Raises ConnectionLost and CallFailed."""
+    async def call_tool(self, tool: str, arguments: JsonObject, caller: Caller | None = None) -> RawResult:
+        """Raises ConnectionLost, CallFailed and TokenWanted. A `caller` may wait in its conversation for a token."""
+        present = Calling(caller)
 
         async def call(client: "Client") -> RawResult:
-            result = cast(Any, await client.session.call_tool(tool, dict(arguments)))
+            with calling(present):
+                result = cast(Any, await client.session.call_tool(tool, dict(arguments)))
             dumped = listing.dump(result)
             structured = dumped.get("structuredContent")
             return RawResult(
@@ -125,7 +134,12 @@ class Connection:
                 structured=cast(JsonObject, structured) if isinstance(structured, dict) else None,
             )
 
-        return await self.request(call)
+        try:
+            return await self.request(call)
+        except (ConnectionLost, CallFailed):
+            if present.refused:
+                raise TokenWanted(self.name) from None
+            raise
 
     async def read_resource(self, uri: str) -> list[JsonObject]:
         """The contents in MCP's shape. Raises ConnectionLost and CallFailed."""
@@ -212,7 +226,8 @@ class Connection:
                 self._process = await self._processes.spawn(command)
                 return cast("Transport", process_streams(self._process, self._ended))
             case HttpLaunch() as launch:
-                return cast("Transport", http_streams(launch, self._signals, self._refused))
+                assert self._access is not None
+                return cast("Transport", http_streams(launch, self._signals, self._refused, self._access))
 
     async def _why_not_started(self) -> ConnectionState:
         if self._process is not None:
@@ -220,7 +235,7 @@ class Connection:
                 code = await asyncio.wait_for(self._process.wait(), EXIT_GRACE)
                 return ConnectionState("error", "SPAWN_FAILED", f"exit {code}")
             return ConnectionState("error", "HANDSHAKE_FAILED")
-        if self._signals.http_status == 401:
+        if self._signals.http_status == 401 or self._requirement is not None:
             return self._auth_required()
         if self._signals.http_status is not None:
             return ConnectionState("error", "ENDPOINT_UNREACHABLE", f"HTTP {self._signals.http_status}")
@@ -288,8 +303,14 @@ class Connection:
         self._wake.set()
 
     def _auth_required(self) -> ConnectionState:
-        resource = self._signals.resource
-        return ConnectionState("error" if resource is None else "authRequired", "AUTH_REQUIRED", None, resource)
+        wanted = self._requirement
+        if wanted is None:
+            return ConnectionState("error", "AUTH_REQUIRED", None if self._access is None else self._access.problem)
+        return ConnectionState("authRequired", "AUTH_REQUIRED", requirement=wanted)
+
+    @property
+    def _requirement(self) -> McpAuthRequirement | None:
+        return None if self._access is None else self._access.requirement
 
     def _lost(self) -> ConnectionState:
         if self._signals.ended:
