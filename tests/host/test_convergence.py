@@ -6,11 +6,12 @@ import random
 
 import pytest
 
+from innkeeper.ports.log import StoreFull
 from scripted.world import Client, World, plain
 
 pytestmark = pytest.mark.anyio
 
-ROUNDS = 60 if os.environ.get("INNKEEPER_SOAK") else 6
+ROUNDS = 200 if os.environ.get("INNKEEPER_SOAK") else 6
 STEPS = 60
 PROMPTS = (
     "hello",
@@ -122,12 +123,16 @@ def settled(world: World) -> None:
             assert {n: summary.get(n) for n in names} == {n: chat.get(n) for n in names}
         waiting = {entry["chat"] for entry in session.get("inputNeeded", [])}
         assert waiting <= {c["resource"] for c in session["chats"] if c["status"] & 8}
+    for uri in world.hub.channels("chat"):
+        if "activeTurn" in world.hub.head(uri):
+            assert world.conversation.running.behind(uri) is not None, "a turn that nobody runs"
     for turn in world.conversation.running:
         assert world.hub.head(turn.chat)["activeTurn"]["id"] == turn.turn_id
 
 
+@pytest.mark.parametrize("failing", [False, True], ids=["sound", "full now and then"])
 @pytest.mark.parametrize("seed", range(ROUNDS))
-async def test_clients_host_and_restart_agree_whatever_happens(seed, caplog):
+async def test_clients_host_and_restart_agree_whatever_happens(seed, failing, caplog):
     dice = random.Random(seed)
     world = await World().start()
     clients = [await world.client() for _ in range(3)]
@@ -147,6 +152,8 @@ async def test_clients_host_and_restart_agree_whatever_happens(seed, caplog):
                 for chat in client.states[uri]["chats"]:
                     if chat["resource"] not in client.states:
                         await client.subscribe(chat["resource"])
+        if failing and dice.random() < 0.1:
+            world.log.fail_next(StoreFull("no space"), dice.randrange(1, 4))
         for _ in range(dice.randrange(4)):
             await asyncio.sleep(0)
     await quiet(world)
@@ -154,6 +161,8 @@ async def test_clients_host_and_restart_agree_whatever_happens(seed, caplog):
     world.check_mirrors(*clients)
     busy = {turn.chat for turn in world.conversation.running}
     assert {uri for uri in world.hub.channels("chat") if "activeTurn" in world.hub.head(uri)} >= busy
+    world.log._failures.clear()
+    assert await world.driver.settle(5), "with space again everything is stored"
     states = {uri: world.hub.head(uri) for uri in world.hub.channels("chat")}
     later = await world.crash()
     again = await later.client("later")

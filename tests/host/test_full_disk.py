@@ -51,6 +51,23 @@ async def test_a_turn_that_cannot_be_stored_does_not_start(world, client):
     assert text_of(await client.turn(chat, "hello", "t2")) == "Hello, world"
 
 
+async def test_a_turn_ends_although_its_cancellation_could_not_be_stored(world, client):
+    """The agent was through while the cancellation still waited for the log."""
+    _, chat = await client.new_session()
+    client.start_turn(chat, "deaf")
+    await client.action(chat, "chat/responsePart")
+    world.log.hold()
+    seq = client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
+    turn = world.conversation.running.get(chat)
+    turn.task.cancel()
+    await world.until(lambda: len(world.conversation.running) == 0)
+    world.log.fail_next(StoreFull("no space"))
+    world.log.let_go()
+    assert "STORAGE_FULL" in await client.rejection(seq)
+    assert (await client.ended(chat))["state"] == "complete"
+    assert (await client.turn(chat, "hello", "t2"))["state"] == "complete"
+
+
 async def test_a_running_turn_survives_a_disk_that_fills_up(world, client):
     """What an agent did is not lost: it is stored when there is space again."""
     _, chat = await client.new_session()

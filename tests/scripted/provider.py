@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable, Mapping
 
-from innkeeper.ports.questions import Confirmation, Option
+from innkeeper.ports.questions import Answer, Confirmation, Option
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
@@ -92,6 +92,7 @@ class Session:
         self.session = session
         self.steered: dict[str, asyncio.Queue[tuple[str, Message]]] = {}
         self.late: list[asyncio.Task[None]] = []
+        self.late_answers: list[Answer] = []
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
         self.provider.requests.append(request)
@@ -325,7 +326,8 @@ async def late(session: Session, request: TurnRequest, output: TurnOutput, rest:
         await asyncio.sleep(0.01)
         output.emit(TextDelta(" and more", "t"))
         output.emit(ToolStarted("call-late", "echo", "Echo"))
-        await output.confirm("call-late", Confirmation("Late?", "Late", None, OPTIONS))
+        answer = await output.confirm("call-late", Confirmation("Late?", "Late", None, OPTIONS))
+        session.late_answers.append(answer)
 
     output.emit(TextDelta("that is all", "t"))
     session.late.append(asyncio.create_task(after()))

@@ -91,8 +91,10 @@ class Output:
         if place is None:
             return Answer(False, reason="cancelled")
         chat, turn_id = place
-        state = tool_call(active_turn(self._core.head(chat), turn_id), call)
-        match self._decision(state):
+        turn = active_turn(self._core.head(chat), turn_id)
+        if turn is None:
+            return Answer(False, reason="cancelled")
+        match self._decision(tool_call(turn, call)):
             case "allow":
                 act(self._core, chat, _approved(turn_id, call, confirmation))
                 return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))

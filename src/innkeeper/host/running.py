@@ -59,8 +59,9 @@ class RunningTurns:
         """The turn that works in `chat`: its own, or the one whose subagent it is."""
         return self._turns.get(chat) or self._workers.get(chat)
 
-    def is_worker(self, chat: str) -> bool:
-        return chat in self._workers
+    def chats_of(self, turn: RunningTurn) -> tuple[str, ...]:
+        """The chats in which the turn works: its own, and its subagents'."""
+        return (turn.chat, *(chat for chat, owner in self._workers.items() if owner is turn))
 
     def of_session(self, session: str) -> tuple[RunningTurn, ...]:
         return tuple(turn for turn in self._turns.values() if turn.session == session)

@@ -174,8 +174,8 @@ class HostService:
 
     def _released(self, released: Released) -> None:
         if released.rejection is not None:
-            return
-        if released.kind == "chat":
+            self._turns.refused(released)
+        elif released.kind == "chat":
             self._chat_released(released)
         elif released.kind == "session":
             self._session_released(released)

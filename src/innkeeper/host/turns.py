@@ -67,7 +67,7 @@ class Turns:
         self._clock = parts.clock
         self._ids = parts.ids
         self._asked: dict[tuple[str, str], Asking] = {}
-        self._endings: dict[tuple[str, str], Ending] = {}
+        self._endings: dict[tuple[str, str], tuple[Ending, int]] = {}
 
     # -- what left -----------------------------------------------------------------------------------------------
 
@@ -102,9 +102,18 @@ class Turns:
             if turn.task is not None:
                 turn.task.cancel()
         key = (released.channel, str(over["id"]))
-        asking, ending = self._asked.pop(key, None), self._endings.pop(key, Cancelled())
+        asking, (ending, _) = self._asked.pop(key, None), self._endings.pop(key, (Cancelled(), 0))
         if asking is not None:
             self._told(asking, ending)
+
+    def refused(self, released: Released) -> None:
+        """A client's action was taken back, perhaps the end of the turn: if its agent is through, it ends as it did."""
+        turn = active_turn(self._core.head(released.channel))
+        if turn is None or self._running.behind(released.channel) is not None:
+            return
+        ended = self._endings.get((released.channel, str(turn["id"])))
+        if ended is not None:
+            act(self._core, released.channel, ending_action(turn["id"], ended[1], ended[0]))
 
     def interruption(self, chat: str, *, resumable: bool = False) -> tuple[Change, ...]:
         """What ends the chat's running turn if it belongs to a process that is gone (K14); else nothing."""
@@ -181,11 +190,13 @@ class Turns:
         return None if error is None else Failed(error, kind="rejected")
 
     def _finish(self, turn: RunningTurn, ending: Ending) -> None:
-        if active_turn(self._core.head(turn.chat), turn.turn_id) is None:
+        key = (turn.chat, turn.turn_id)
+        if key not in self._asked:
             return
-        self._endings[(turn.chat, turn.turn_id)] = ending
         duration = turn.duration(self._clock.monotonic())
-        act(self._core, turn.chat, ending_action(turn.turn_id, duration, ending))
+        self._endings[key] = (ending, duration)
+        if active_turn(self._core.head(turn.chat), turn.turn_id) is not None:
+            act(self._core, turn.chat, ending_action(turn.turn_id, duration, ending))
 
     def _told(self, asking: Asking, ending: Ending) -> None:
         try:
@@ -196,9 +207,11 @@ class Turns:
     async def _end(self, turns: tuple[RunningTurn, ...], seconds: float) -> None:
         tasks: list[asyncio.Task[Any]] = []
         for turn in turns:
+            for chat in self._running.chats_of(turn):
+                self._waits.gone(chat)
             self._running.remove(turn)
-            self._waits.gone(turn.chat)
             self._asked.pop((turn.chat, turn.turn_id), None)
+            self._endings.pop((turn.chat, turn.turn_id), None)
             if turn.task is not None and not turn.task.done():
                 turn.task.cancel()
                 tasks.append(turn.task)
