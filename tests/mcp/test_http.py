@@ -43,7 +43,12 @@ class Refusing(BaseHTTPRequestHandler):
         server: Any = self.server
         server.seen.append((self.command, self.path, self.headers.get("Authorization")))
         if self.path == "/metadata":
-            content = json.dumps({"resource": "http://x/mcp", "authorization_servers": ["http://auth"]}).encode()
+            content = json.dumps(
+                {
+                    "resource": f"http://127.0.0.1:{server.server_port}/mcp",
+                    "authorization_servers": ["http://auth"],
+                }
+            ).encode()
             self.send_response(200)
         else:
             content = b"no"
@@ -197,7 +202,7 @@ async def test_protected_resource_metadata_makes_it_auth_required(host: Any, ref
     assert host.published("web")["state"] == {
         "kind": "authRequired",
         "reason": "required",
-        "resource": {"resource": "http://x/mcp", "authorization_servers": ["http://auth"]},
+        "resource": {"resource": url, "authorization_servers": ["http://auth"]},
     }
     assert (host.row("web").status, host.row("web").reason) == ("failed", "AUTH_REQUIRED")
     assert [seen for seen in server.seen if seen[1] == "/metadata"] == [("GET", "/metadata", None)]

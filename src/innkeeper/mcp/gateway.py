@@ -16,7 +16,7 @@ from typing import Final, Protocol, TypeVar
 from innkeeper.errors import ERRORS
 from innkeeper.mcp import results
 from innkeeper.mcp.connections.connection import Connection
-from innkeeper.mcp.connections.values import CallFailed, ConnectionLost
+from innkeeper.mcp.connections.values import CallFailed, ConnectionLost, TokenWanted
 from innkeeper.mcp.declarations.model import DeclaredServer
 from innkeeper.mcp.gate import Call, decide
 from innkeeper.mcp.names import qualified_tool_name
@@ -155,10 +155,10 @@ class Gateway:
         except McpRefused as error:
             return results.refused(name, way.tool, error.code, text(ERRORS[error.code].meaning, lang=lang), lang)
         try:
-            raw = await connection.call_tool(way.tool, arguments)
-        except ConnectionLost:
-            lost = ERRORS["CONNECTION_LOST"]
-            return results.failed(name, way.tool, lost.code, text(lost.meaning, lang=lang), lang)
+            raw = await connection.call_tool(way.tool, arguments, way.caller)
+        except (ConnectionLost, TokenWanted) as error:
+            why = ERRORS["CONNECTION_LOST" if isinstance(error, ConnectionLost) else "AUTH_REQUIRED"]
+            return results.failed(name, way.tool, why.code, text(why.meaning, lang=lang), lang)
         except CallFailed as error:
             return results.failed(name, way.tool, "CALL_FAILED", error.message, lang)
         return results.completed(raw, name, way.tool, lang)

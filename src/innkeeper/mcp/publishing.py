@@ -78,8 +78,8 @@ def state_of(view: ServerView) -> McpServerState:
             return {"kind": "ready"}
         case "stopped":
             return {"kind": "stopped"}
-        case "authRequired" if found.resource is not None:
-            return {"kind": "authRequired", "reason": "required", "resource": found.resource}
+        case "authRequired" if found.requirement is not None:
+            return {"kind": "authRequired", **found.requirement}
         case _:
             return {"kind": "error", "error": _error(found.code or "CONNECTION_LOST", found.detail)}
 

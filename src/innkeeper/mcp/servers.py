@@ -19,10 +19,13 @@ from innkeeper.customizations.identity import WORKSPACE_SOURCE, ServerIdentity, 
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.environment import child_environment
 from innkeeper.mcp.connections.values import Limits
-from innkeeper.mcp.declarations.model import DeclaredServer, Loaded, diagnostic
+from innkeeper.mcp.declarations.model import DeclaredServer, HttpLaunch, Loaded, diagnostic
 from innkeeper.mcp.declarations.presets import ROOT
 from innkeeper.mcp.declarations.reader import Reading, load
 from innkeeper.mcp.mounts import Mount, MountedSession, local_path
+from innkeeper.mcp.oauth.access import ServerAccess
+from innkeeper.mcp.oauth.service import Authorization
+from innkeeper.mcp.oauth.store import MemoryTokens
 from innkeeper.mcp.publishing import ServerView, customization_of, report_of, server_id
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.mcp.trust import Verdict, may_start
@@ -54,7 +57,9 @@ class ProjectServers:
         settings: Callable[[], McpSettings],
         environment: Mapping[str, str],
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
+        authorization: Authorization | None = None,
     ) -> None:
+        self._authorization = authorization or Authorization(store=MemoryTokens(), clock=clock)
         self._processes = processes
         self._clock = clock
         self._decisions = decisions
@@ -92,6 +97,7 @@ class ProjectServers:
             mounts = list(closing.mounts.values())
             await asyncio.gather(*(mount.disconnect() for mount in mounts))
             closing.mounts.clear()
+            self._authorization.forget_session(session)
 
     async def close(self) -> None:
         await asyncio.gather(*(self.close_session(session) for session in tuple(self._sessions)))
@@ -137,6 +143,22 @@ class ProjectServers:
                 self._publish_state(found, now)
         if starts:
             await asyncio.wait(starts, timeout=self._limits.start + CLOSE_ALLOWANCE)
+
+    async def open_again(self, session: str, id: str, *, force: bool = False) -> None:
+        """A token came, or with `force` the present one went: connect anew what waits for one, or what is open. Grants
+        nothing, and starts nothing that may not run. Raises McpRefused for an unknown server."""
+        found, mount = self._locate(session, id)
+        async with found.lock:
+            if found.closed or found.mounts.get(mount.declared.name) is not mount or mount.blocked:
+                return
+            state = mount.state
+            waits = state is not None and state.code == "AUTH_REQUIRED"
+            if not (waits or (force and mount.live)) or not self._verdict(found, mount.declared).allowed:
+                return
+            await mount.disconnect()
+            starts = self._start(found, [mount])
+            self._publish_state(found, mount)
+        await asyncio.wait(starts, timeout=self._limits.start + CLOSE_ALLOWANCE)
 
     async def stop(self, session: str, id: str) -> None:
         """Disconnect it by hand: sticky. Raises McpRefused for an unknown server."""
@@ -273,6 +295,7 @@ class ProjectServers:
                 lambda declared: child_environment(self._environment, declared),
                 lambda changed, mount=mount: self._connection_changed(session, mount, changed),  # type: ignore[misc]
                 self._limits,
+                self._access(session, mount.declared),
             )
             mount.connection = connection
             task = asyncio.create_task(_connect(connection, gate), name=f"start mcp {mount.declared.name}")
@@ -280,6 +303,11 @@ class ProjectServers:
             session.starts.add(task)
             task.add_done_callback(session.starts.discard)
         return tasks
+
+    def _access(self, session: MountedSession, declared: DeclaredServer) -> ServerAccess | None:
+        if not isinstance(declared.launch, HttpLaunch):
+            return None
+        return self._authorization.access(session.uri, server_id(declared), declared.launch.url)
 
     def _connection_changed(self, session: MountedSession, mount: Mount, connection: Connection) -> None:
         mount.blocked = mount.blocked or not connection.confirmed_dead

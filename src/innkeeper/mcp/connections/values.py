@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from innkeeper.limits import SERVER_START_SECONDS
-from innkeeper.protocol.common.state import ProtectedResourceMetadata
-from innkeeper.protocol.session.state import ToolDefinition
+from innkeeper.protocol.session.state import McpAuthRequirement, ToolDefinition
 
 JsonObject = Mapping[str, object]
 
@@ -18,7 +17,8 @@ class ConnectionState:
     kind: Literal["starting", "ready", "authRequired", "error", "stopped"]
     code: str | None = None
     detail: str | None = None
-    resource: ProtectedResourceMetadata | None = None
+    requirement: McpAuthRequirement | None = None
+    """Which token is wanted; with `authRequired` only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,10 @@ class CallFailed(Exception):
         self.code = code
 
 
+class TokenWanted(Exception):
+    """The server refused the call for want of a token, before it did anything, and none came."""
+
+
 class StartFailed(Exception):
     """The connection did not come about."""
 
@@ -76,4 +80,3 @@ class Signals:
 
     ended: list[ConnectionState] = field(default_factory=list)
     http_status: int | None = None
-    resource: ProtectedResourceMetadata | None = None

@@ -15,10 +15,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from innkeeper.mcp.oauth.calls import present_call
-from innkeeper.mcp.oauth.discovery import Discovered, discover
 from innkeeper.mcp.oauth.renewals import Renewals
 from innkeeper.mcp.oauth.tokens import Token, Tokens
-from innkeeper.mcp.oauth.values import Challenge, OAuthClient, is_private
+from innkeeper.mcp.oauth.values import Challenge, Discovered, OAuthClient, is_private
 from innkeeper.ports.authentication import AuthenticationListener, ToolAuthentication
 from innkeeper.protocol.session.state import McpAuthRequirement
 from innkeeper.texts import text
@@ -60,6 +59,17 @@ class ServerAccess:
         """What the server calls itself."""
         metadata = None if self.discovered is None else self.discovered.metadata
         return None if metadata is None else metadata["resource"]
+
+    @property
+    def problem(self) -> str | None:
+        """Why there is no requirement although a token is wanted."""
+        if self.challenge is None or self.requirement is not None:
+            return None
+        if not is_private(self.url):
+            return "no token is sent without TLS"
+        if self.discovered is not None and self.discovered.foreign:
+            return "its metadata names another resource"
+        return "it has no protected-resource metadata"
 
     @property
     def waited_for(self) -> bool:
@@ -120,6 +130,8 @@ class ServerAccess:
         return other
 
     async def _learn(self, challenge: Challenge, shown: Token | None) -> None:
+        from innkeeper.mcp.oauth.discovery import discover
+
         self.challenge = challenge
         if self.discovered is None or self.discovered.metadata is None:
             self.discovered = await discover(self.url, challenge)

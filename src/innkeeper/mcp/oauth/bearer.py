@@ -32,6 +32,8 @@ class Bearer(httpx2.Auth):
             if challenge is None:
                 self._access.taken(token)
                 return
+            if request.method == "DELETE":
+                return  # the end of a session is not worth a token
             token = await self._access.refused(challenge, token, tried)
             if token is None:
                 self._left(response.status_code)

@@ -7,23 +7,13 @@ Rules
   asked for on behalf of another.
 """
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 import httpx2
 
 from innkeeper.mcp.oauth.fetching import Unreachable, fetcher
-from innkeeper.mcp.oauth.values import Challenge, covers, origin
+from innkeeper.mcp.oauth.values import Challenge, Discovered, covers, origin
 from innkeeper.protocol.common.state import ProtectedResourceMetadata
-
-
-@dataclass(frozen=True, slots=True)
-class Discovered:
-    """`metadata` None: there is none, or `foreign` says that it names another resource. `url` is where it stands."""
-
-    metadata: ProtectedResourceMetadata | None = None
-    url: str | None = None
-    foreign: bool = False
 
 
 async def discover(server: str, challenge: Challenge) -> Discovered:

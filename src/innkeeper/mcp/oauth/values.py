@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Final
 from urllib.parse import urlsplit
 
+from innkeeper.protocol.common.state import ProtectedResourceMetadata
+
 JsonObject = Mapping[str, object]
 
 _ERROR: Final = re.compile(r"[a-z_]{1,40}")
@@ -61,6 +63,16 @@ class Credentials:
     @property
     def key(self) -> tuple[str, str]:
         return self.resource, self.client_id
+
+
+@dataclass(frozen=True, slots=True)
+class Discovered:
+    """Where a resource says how to get a token. `metadata` None: it does not; `foreign`: what it shows is another's.
+    `url` is where the metadata stands."""
+
+    metadata: ProtectedResourceMetadata | None = None
+    url: str | None = None
+    foreign: bool = False
 
 
 def covers(resource: str, url: str) -> bool:
