@@ -152,7 +152,7 @@ def _directory(
     writable = isinstance(place, Location) and load["kind"] != "error"
     return DiscoveredDirectory(
         uri=child_uri(root.uri, place.path),
-        name=place.path,
+        name=place.path or ".",
         contents=place.contents,
         writable=writable and cache.source.writable(posixpath.join(root.path, place.path)),
         source=root.source,

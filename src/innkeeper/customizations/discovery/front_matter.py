@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from innkeeper.customizations.discovery.limits import FRONT_MATTER_CHARACTERS
+from innkeeper.customizations.discovery.limits import FLOW_OPENINGS, FRONT_MATTER_CHARACTERS
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
@@ -24,11 +24,11 @@ _OPEN = re.compile(r"---[ \t]*(?:\n|\Z)")
 _LINE = re.compile(
     r"""(?P<key>[A-Za-z][\w-]*):(?:[ ]+(?:
         "(?P<double>[^"\\]*)" | '(?P<single>[^']*)'
-        | (?P<plain>[^\W_](?:[^:\#] | :(?=\S) | (?<=\S)\#)*)
+        | (?P<plain>[^\W_](?:[^:\#] | :(?=\S) | (?<=\S)\#)*+)
     ))?[ ]*""",
     re.VERBOSE,
 )
-_PATTERN = re.compile(r"^((?:globs|applyTo|paths):)[ \t]+(\*[^\n]*?)[ \t]*$", re.MULTILINE)
+_PATTERN = re.compile(r"^((?:globs|applyTo|paths):)[ \t]++(\*[^\n]*+)", re.MULTILINE)
 _NULL: Final = frozenset({"null", "Null", "NULL"})
 
 
@@ -49,7 +49,7 @@ def read(text: str) -> FrontMatter:
     if block is None:
         cut = len(text) > FRONT_MATTER_CHARACTERS
         return FrontMatter(problem="its front matter is too long" if cut else "its front matter does not end")
-    block = _PATTERN.sub(lambda found: f"{found[1]} '{found[2].replace(chr(39), chr(39) * 2)}'", block)
+    block = _PATTERN.sub(lambda found: f"{found[1]} {_single_quoted(found[2])}", block)
     plain = read_plain(block)
     return read_yaml(block) if plain is None else FrontMatter(plain)
 
@@ -78,6 +78,8 @@ def read_yaml(block: str) -> FrontMatter:
     from ruamel.yaml import YAML
     from ruamel.yaml.nodes import MappingNode
 
+    if block.count("[") + block.count("{") > FLOW_OPENINGS:
+        return FrontMatter(problem="its front matter has too many brackets")
     yaml = YAML(typ="safe", pure=True)
     yaml.composer.warn_double_anchors = False
     try:
@@ -93,6 +95,10 @@ def read_yaml(block: str) -> FrontMatter:
 
 def normalized(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
+
+
+def _single_quoted(text: str) -> str:
+    return f"""'{text.rstrip().replace("'", "''")}'"""
 
 
 def _split(head: str) -> str | None:

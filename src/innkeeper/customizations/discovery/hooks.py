@@ -14,7 +14,7 @@ from typing import Final
 
 from innkeeper.customizations.discovery.items import DiscoveredHook, HookCommand
 from innkeeper.customizations.discovery.limits import CHILDREN, NAME_CHARACTERS
-from innkeeper.customizations.discovery.places import range_of_key
+from innkeeper.customizations.discovery.places import key_ranges
 from innkeeper.wire.json import JsonError, decode
 from innkeeper.wire.limits import Limits
 
@@ -111,6 +111,7 @@ def _read_events(events: Mapping[str, object], source: HookSource, text: str) ->
             matcher = entry.get("matcher")
             known = matcher[:NAME_CHARACTERS] if isinstance(matcher, str) and matcher else None
             groups.setdefault((event, known), _Group()).runs.extend(_commands(entry, source.tokens))
+    ranges = key_ranges(text)
     hooks = tuple(
         DiscoveredHook(
             uri=source.uri,
@@ -118,7 +119,7 @@ def _read_events(events: Mapping[str, object], source: HookSource, text: str) ->
             event=event,
             matcher=matcher,
             runs=tuple(group.runs),
-            range=range_of_key(text, written[event]),
+            range=ranges.get(written[event]),
         )
         for (event, matcher), group in groups.items()
     )

@@ -151,7 +151,8 @@ class DiscoveredPlugin:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoveredDirectory:
-    """A directory that is looked into; it need not exist when it is `writable`. `name` is its path in its root."""
+    """A directory that is looked into; it need not exist when it is `writable`. `name` is its path in its root, `.` for
+    the root itself."""
 
     uri: str
     name: str

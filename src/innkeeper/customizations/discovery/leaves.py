@@ -21,7 +21,7 @@ from innkeeper.customizations.discovery.items import (
     DiscoveredRule,
     DiscoveredSkill,
 )
-from innkeeper.customizations.discovery.limits import LIST_ITEMS, NAME_CHARACTERS, TEXT_CHARACTERS
+from innkeeper.customizations.discovery.limits import LIST_ITEMS, NAME_CHARACTERS, TEXT_CHARACTERS, TOML_CHARACTERS
 from innkeeper.protocol.session.state import CustomizationLoadState
 
 LeafType: TypeAlias = Literal["agent", "skill", "prompt", "rule"]
@@ -205,6 +205,8 @@ def _inverted(value: bool | None) -> bool | None:
 
 
 def _read_toml(text: str) -> FrontMatter:
+    if len(text) > TOML_CHARACTERS:
+        return FrontMatter(problem="it is too large")
     try:
         table = tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError, ValueError, OverflowError):

@@ -10,6 +10,14 @@ FILE_BYTES: Final = 1 * MIB
 FRONT_MATTER_CHARACTERS: Final = 16 * KIB
 """A YAML reader in Python needs a quarter of a second for that much."""
 
+FLOW_OPENINGS: Final = 200
+"""Brackets and braces in front matter: its reader's time grows with the square of their depth."""
+
+TOML_CHARACTERS: Final = 128 * KIB
+
+LINED_CHARACTERS: Final = 256 * KIB
+"""In a longer JSON text no lines are looked for."""
+
 ENTRIES: Final = 20_000
 """Names in one directory, and names looked at for one container."""
 

@@ -1,11 +1,15 @@
 """Where things are: lines in a text, URIs of paths, names that can be shown. Pure."""
 
-import json
 import posixpath
 import re
+from collections.abc import Mapping
 from urllib.parse import quote
 
+from innkeeper.customizations.discovery.limits import LINED_CHARACTERS
 from innkeeper.protocol.common.state import TextRange
+
+_NAME = re.compile(r'("(?:[^"\\]|\\.)*+")(\s*+:)?', re.DOTALL)
+"""Any string of a JSON text, and whether a colon makes it a name."""
 
 
 def file_uri(path: str) -> str:
@@ -42,21 +46,28 @@ def contained(path: str) -> str | None:
     return None if normal == ".." or normal.startswith("../") else normal
 
 
-def range_of_key(text: str, key: str) -> TextRange | None:
-    """Where a JSON text has `key` as a name; None when it has it not exactly once, so that nothing is guessed."""
-    pattern = re.compile(re.escape(json.dumps(key, ensure_ascii=False)) + r"(?=\s*:)")
-    found = [match.span() for match in pattern.finditer(text)]
-    if len(found) != 1:
-        return None
-    start, end = found[0]
-    line = text.count("\n", 0, start)
-    begin = text.rfind("\n", 0, start) + 1
-    return {
-        "start": {"line": line, "character": _units(text[begin:start])},
-        "end": {"line": line, "character": _units(text[begin:end])},
-    }
+def key_ranges(text: str) -> Mapping[str, TextRange]:
+    """Where a JSON text has its names, by name. One that it has more than once is left out, so that nothing is
+    guessed, and so is one that is written with escapes. Empty for a very long text."""
+    found: dict[str, TextRange] = {}
+    twice: set[str] = set()
+    line = begin = 0
+    for match in _NAME.finditer(text) if len(text) <= LINED_CHARACTERS else ():
+        start, end = match.span(1)
+        line += text.count("\n", begin, start)
+        begin = max(begin, text.rfind("\n", begin, start) + 1)
+        name = match[1][1:-1]
+        if match[2] is None or "\\" in name:
+            continue
+        if name in found:
+            twice.add(name)
+        found[name] = {
+            "start": {"line": line, "character": _units(text[begin:start])},
+            "end": {"line": line, "character": _units(text[begin:end])},
+        }
+    return {name: place for name, place in found.items() if name not in twice}
 
 
 def _units(text: str) -> int:
     """UTF-16 code units."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from innkeeper.customizations.discovery.items import DiscoveredServer
 from innkeeper.customizations.discovery.limits import NAME_CHARACTERS
 from innkeeper.customizations.discovery.manifests import JsonFile, read_json
-from innkeeper.customizations.discovery.places import range_of_key
+from innkeeper.customizations.discovery.places import key_ranges
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,7 @@ def read_servers(file: JsonFile, value: object, uri: str, pointer: tuple[str, ..
         value, pointer = value["mcpServers"], (*pointer, "mcpServers")
         if not isinstance(value, Mapping):
             return ServersRead(fault="mcpServers is not an object")
+    ranges = key_ranges(file.text)
     servers: list[DiscoveredServer] = []
     problems: list[str] = []
     for name, entry in value.items():
@@ -45,6 +46,5 @@ def read_servers(file: JsonFile, value: object, uri: str, pointer: tuple[str, ..
         elif not name.strip() or len(name) > NAME_CHARACTERS or not name.isprintable():
             problems.append("a server's name is empty, too long or has control characters")
         else:
-            place = range_of_key(file.text, name)
-            servers.append(DiscoveredServer(uri=uri, name=name, pointer=(*pointer, name), range=place))
+            servers.append(DiscoveredServer(uri=uri, name=name, pointer=(*pointer, name), range=ranges.get(name)))
     return ServersRead(tuple(servers), tuple(dict.fromkeys(problems)))
