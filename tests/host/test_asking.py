@@ -1,6 +1,9 @@
+import asyncio
+
 import pytest
 
 from innkeeper.host.settings import HostSettings
+from innkeeper.ports.questions import Caller, Confirmation
 from scripted.fakes import FakeMcp, FakeServer
 from scripted.world import World, call_of, text_of
 
@@ -288,12 +291,26 @@ async def test_a_gated_call_that_is_denied_returns_an_error_result_and_the_turn_
     await world.close()
 
 
+async def test_two_questions_about_one_call_are_asked_one_after_the_other():
+    """The person is asked once a question, and each answer counts for the question that was shown."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    state = await client.state(session, lambda s: s.get("inputNeeded"))
+    call_id = state["inputNeeded"][0]["toolCall"]["toolCallId"]
+    caller = Caller(session, chat, "t1", call_id)
+    again = Confirmation("Really?", "Really", None, ())
+    asking = [asyncio.create_task(world.conversation.questions.confirm(caller, again)) for _ in range(2)]
+    confirm(client, chat, False, call_id)
+    assert text_of(await client.ended(chat)).startswith("The call failed")
+    async with asyncio.timeout(5):
+        answers = await asyncio.gather(*asking)
+    assert [answer.approved for answer in answers] == [False, False]
+    assert world.conversation.questions._asking == {}
+    await world.close()
+
+
 async def test_a_question_of_the_gate_ends_with_the_turn():
     """M6.4b: no call may hang, also when it came from outside the turn's task."""
-    import asyncio
-
-    from innkeeper.ports.questions import Caller, Confirmation
-
     world, client, session, chat = await gated_world()
     client.start_turn(chat, "/call memo echo {}")
     await client.state(session, lambda s: s.get("inputNeeded"))

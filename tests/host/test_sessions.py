@@ -254,6 +254,15 @@ async def test_the_configuration_is_resolved_with_the_hosts_properties_first(wor
     }
 
 
+async def test_what_the_gate_is_told_is_the_sessions_own_configuration(world, client):
+    """M6.3b, M6.8: read at call time from the host's own state."""
+    config = {"autoApprove": "autoApprove", "permissions": {"deny": ["mcp__memo__echo"]}}
+    session, _ = await client.new_session(config=config)
+    asked = world.conversation
+    assert asked.full_access(session) and not asked.full_access("ahp-session:/none")
+    assert asked.denies(session, "mcp__memo__echo") and not asked.denies(session, "mcp__memo__other")
+
+
 async def test_values_of_a_property_are_completed(world, client):
     items = (await client.request("sessionConfigCompletions", property="branch", query="FEAT"))["items"]
     assert items == [{"value": "feature/config", "label": "feature/config"}]

@@ -8,6 +8,7 @@ Rules
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from innkeeper.host.core import Core, act
@@ -29,7 +30,7 @@ class ConversationQuestions:
         self._waits = waits
         self._running = running
         self._timeout = timeout
-        self._asking: dict[tuple[str, str], asyncio.Lock] = {}
+        self._asking: dict[tuple[str, str], _Line] = {}
 
     async def confirm(self, caller: Caller, confirmation: Confirmation) -> Answer:
         """Ask about a call that the gate holds back. Never raises for an answer."""
@@ -48,13 +49,15 @@ class ConversationQuestions:
 
     async def ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
         """Ask about the started call `call_id`, one question at a time. On approval the call is running."""
-        lock = self._asking.setdefault((chat, call_id), asyncio.Lock())
+        line = self._asking.setdefault((chat, call_id), _Line())
+        line.length += 1
         try:
-            async with lock:
+            async with line.lock:
                 return await self._ask(chat, turn_id, call_id, confirmation)
         finally:
-            if not lock.locked():
-                self._asking.pop((chat, call_id), None)
+            line.length -= 1
+            if line.length == 0:
+                del self._asking[(chat, call_id)]
 
     async def _ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
         call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)
@@ -86,6 +89,14 @@ class ConversationQuestions:
             if why is not None:
                 denied["reasonMessage"] = why
             act(self._core, chat, denied)
+
+
+@dataclass(slots=True)
+class _Line:
+    """Those who ask about one call, the first of them asking now."""
+
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    length: int = 0
 
 
 class _Answered:

@@ -21,7 +21,7 @@ from innkeeper.engine.effects import (
     Released,
     Subscribed,
 )
-from innkeeper.host.access import full_access
+from innkeeper.host.access import denied, full_access
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
@@ -69,8 +69,16 @@ class Conversation:
 
     def full_access(self, session: str) -> bool:
         """Whether the session runs with full access, by its own configuration (M6.3b)."""
+        return full_access(self._config(session))
+
+    def denies(self, session: str, tool: str) -> bool:
+        """Whether the session's own rules deny the tool, by its qualified name (M6.8)."""
+        return denied(self._config(session), tool)
+
+    def _config(self, session: str) -> Mapping[str, Any]:
         state = self.core.head(session) or {}
-        return full_access((state.get("config") or {}).get("values") or {})
+        values: Mapping[str, Any] = (state.get("config") or {}).get("values") or {}
+        return values
 
 
 @dataclass(frozen=True, slots=True)
