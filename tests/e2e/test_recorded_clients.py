@@ -122,19 +122,19 @@ class Replay:
 async def test_a_recorded_client_is_served_to_the_end_of_its_turns(name: str, shared: Path, tmp_path: Path) -> None:
     """AHP §15: nothing that a real client sends breaks the host or hangs, and its turns complete."""
     recording = Recording(shared / "bench" / "transcripts" / f"{name}.jsonl")
-    host = await HostProcess(tmp_path / "home").start()
-    replay = Replay(host, recording, tmp_path.as_uri())
-    await replay.run()
-    assert {code for _, code, _ in replay.errors} <= NOT_SERVED | {-32008, -32602}, replay.errors
-    for client, chat, turn in replay.turns:
-        await client.until(lambda c=client, u=chat, t=turn: turn_has_ended(c, u, t))
-    assert replay.turns
-    probe = await BareClient("probe").open(host.url)
-    assert "result" in await probe.initialize()
-    await probe.close()
-    for client in replay.clients.values():
-        await client.close()
-    assert await host.end() == 0
+    async with HostProcess(tmp_path / "home") as host:
+        replay = Replay(host, recording, tmp_path.as_uri())
+        await replay.run()
+        assert {code for _, code, _ in replay.errors} <= NOT_SERVED | {-32008, -32602}, replay.errors
+        for client, chat, turn in replay.turns:
+            await client.until(lambda c=client, u=chat, t=turn: turn_has_ended(c, u, t))
+        assert replay.turns
+        probe = await BareClient("probe").open(host.url)
+        assert "result" in await probe.initialize()
+        await probe.close()
+        for client in replay.clients.values():
+            await client.close()
+        assert await host.end() == 0
 
 
 def turn_has_ended(client: BareClient, chat: str, turn: str) -> bool:
@@ -152,10 +152,10 @@ async def test_a_recorded_client_of_an_older_protocol_is_refused_with_what_is_su
     """AHP §2.2: -32005 with its data, then the connection ends."""
     recording = Recording(shared / "bench" / "transcripts" / f"{name}.jsonl")
     _, frame = next(recording.sent())
-    host = await HostProcess(tmp_path / "home").start()
-    client = await BareClient("old").open(host.url)
-    answer = await client.ask_raw("initialize", {**frame["params"], "protocolVersions": ["0.6.0"]})
-    assert answer["error"]["code"] == -32005
-    assert "0.9.0" in " ".join(answer["error"]["data"]["supportedVersions"])
-    await client.until(lambda: client.ended)
-    assert await host.end() == 0
+    async with HostProcess(tmp_path / "home") as host:
+        client = await BareClient("old").open(host.url)
+        answer = await client.ask_raw("initialize", {**frame["params"], "protocolVersions": ["0.6.0"]})
+        assert answer["error"]["code"] == -32005
+        assert "0.9.0" in " ".join(answer["error"]["data"]["supportedVersions"])
+        await client.until(lambda: client.ended)
+        assert await host.end() == 0

@@ -22,15 +22,18 @@ async def test_killed_while_deltas_run_ahead_of_the_log_it_loses_nothing_acknowl
     tmp_path: Path, kill_rounds: int
 ) -> None:
     """Issue 2, section 4."""
-    chance = random.Random(20261130)
-    host = await HostProcess(tmp_path / "home").start()
+    async with HostProcess(tmp_path / "home") as host:
+        await many_lives(host, tmp_path, kill_rounds, random.Random(20261130))
+
+
+async def many_lives(host: HostProcess, folder: Path, rounds: int, chance: random.Random) -> None:
     writer = await BareClient("writer").open(host.url)
     await writer.initialize()
-    await writer.ask("createSession", channel=SESSION, provider="console", workingDirectories=[tmp_path.as_uri()])
+    await writer.ask("createSession", channel=SESSION, provider="console", workingDirectories=[folder.as_uri()])
     chat = (await writer.subscribe(SESSION))["defaultChat"]
     await writer.subscribe(chat)
     resumed: list[str] = []
-    for round_number in range(kill_rounds):
+    for round_number in range(rounds):
         await one_life(host, writer, chat, round_number, chance)
         await writer.close()
         acknowledged = dict(writer.envelopes)

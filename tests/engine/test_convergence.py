@@ -25,6 +25,13 @@ class Mirror:
         self.seen = 0
         self.read = 0
         self.peer: Peer | None = None
+        self.client_seq = 0
+
+    def forget_peer(self) -> None:
+        """The connection is gone; the client's own count goes on (AHP §2.4)."""
+        if self.peer is not None:
+            self.client_seq = self.peer.client_seq
+        self.peer = None
 
     def take(self, message: dict[str, Any]) -> None:
         if message.get("method") == "action":
@@ -77,6 +84,7 @@ class Convergence(RuleBasedStateMachine):
     def resume(self, mirror: Mirror) -> None:
         self.world.hub.connect(self.connection)
         mirror.peer = Peer(self.world, mirror.name, self.connection)
+        mirror.peer.client_seq = mirror.client_seq
         wanted = list(mirror.states)
         answer = mirror.peer.request(
             "reconnect", clientId=mirror.name, lastSeenServerSeq=mirror.seen, subscriptions=wanted
@@ -107,7 +115,7 @@ class Convergence(RuleBasedStateMachine):
         if mirror is not None and mirror.peer is not None:
             mirror.catch_up()
             mirror.peer.leave()
-            mirror.peer = None
+            mirror.forget_peer()
 
     @rule(name=names, title=texts)
     def retitle(self, name: str, title: str) -> None:
@@ -190,7 +198,7 @@ class Convergence(RuleBasedStateMachine):
         self.world = self.world.crash()
         self.world.hub.load(self.world.disk.stored(CHAT))
         for mirror in self.mirrors.values():
-            mirror.peer = None
+            mirror.forget_peer()
 
     @invariant()
     def every_connected_client_knows_what_was_released(self) -> None:

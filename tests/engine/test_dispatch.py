@@ -109,6 +109,7 @@ def test_a_dispatch_is_applied_once_per_client_and_number_also_after_reconnect_a
     seq = a.dispatch(SESSION, TITLE)
     a.dispatch(SESSION, {**TITLE, "title": "again"}, seq)
     assert world.hub.released(SESSION)["title"] == "t"
+    assert a.envelopes()[-1] == a.envelopes()[-2], "the first echo once more"
     world.pump()
     after = world.crash()
     after.hub.connect(1)
@@ -116,6 +117,7 @@ def test_a_dispatch_is_applied_once_per_client_and_number_also_after_reconnect_a
     a.request("reconnect", clientId="a", lastSeenServerSeq=0, subscriptions=[SESSION])
     a.dispatch(SESSION, {**TITLE, "title": "again"}, seq)
     assert after.hub.released(SESSION)["title"] == "t"
+    assert a.rejections() == []
 
 
 def test_a_client_that_initializes_anew_starts_a_new_count(world: World) -> None:

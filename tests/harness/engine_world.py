@@ -185,7 +185,7 @@ class World:
         message = json.loads(body)
         if message.get("method") == "action":
             seq = message["params"]["serverSeq"]
-            if "rejectionReason" not in message["params"]:
+            if "rejectionReason" not in message["params"] and message not in self.inbox.get(connection, []):
                 assert seq > self.seqs.get(connection, 0), "numbers went back on one connection"
             self.seqs[connection] = max(seq, self.seqs.get(connection, 0))
         self.inbox.setdefault(connection, []).append(message)

@@ -19,7 +19,7 @@ WAIT = 10.0
 
 
 class HostProcess:
-    """`innkeeper serve --quiet` on a home folder; `start` returns when it listens."""
+    """`innkeeper serve --quiet` on a home folder; `start` returns when it listens. Use it in `async with`."""
 
     def __init__(self, home: Path, *arguments: str, port: int = 0) -> None:
         self.home = home
@@ -50,6 +50,15 @@ class HostProcess:
         assert line.startswith("READY:"), f"the host said {line!r}"
         self.port = int(line.removeprefix("READY:"))
         return self
+
+    async def __aenter__(self) -> "HostProcess":
+        return await self.start()
+
+    async def __aexit__(self, *_: object) -> None:
+        """No host outlives its test, also one that failed."""
+        if self.process is not None and self.process.returncode is None:
+            self.process.kill()
+            await self.process.wait()
 
     async def end(self, number: int = signal.SIGTERM) -> int:
         """The exit code."""

@@ -3,7 +3,7 @@
 Rules
 * An unknown channel is ignored silently; everything else is answered by an echo, of the action or of its rejection.
 * The dispatcher is the only one that sees a rejection: official client libraries apply what they are sent.
-* Applied once per `(clientId, clientSeq)`; a repeated one is not applied again.
+* Applied once per `(clientId, clientSeq)`; a repeated one is not applied again, its dispatcher gets the first echo.
 """
 
 import re
@@ -13,7 +13,8 @@ from typing import Any, TypeGuard
 from innkeeper.engine.admission import Context, refuse
 from innkeeper.engine.channels import Channel
 from innkeeper.engine.clients import Client, Connection
-from innkeeper.engine.effects import Admission, Effect, JsonObject, Origin, Refuse
+from innkeeper.engine.effects import Admission, Effect, JsonObject, Origin, Refuse, Send
+from innkeeper.engine.envelopes import action_frame
 from innkeeper.engine.ledger import ClientAction, Ledger
 from innkeeper.engine.tolerance import complete_action
 from innkeeper.engine.turns import load_turns_back_to
@@ -38,8 +39,8 @@ class Dispatching:
         if channel is None or channel.dropped or not channel.visible:
             return []
         origin = Origin(client.client_id, client_seq)
-        if origin.client_seq in client.applied:
-            return self._reject(peer, channel, action, origin, "this action was applied before")
+        if (applied := client.applied.get(origin.client_seq)) is not None:
+            return self._applied_before(peer, channel, action, origin, applied)
         action = complete_action(action, now)
         why = self._refuse_shape(peer, channel, action)
         if why is None:
@@ -56,6 +57,15 @@ class Dispatching:
         effects.extend(self._ledger.accept(accepted))
         client.remember(origin.client_seq, self._ledger.last_seq)
         return effects
+
+    def _applied_before(
+        self, peer: Connection, channel: Channel, action: JsonObject, origin: Origin, seq: int
+    ) -> list[Effect]:
+        """The first echo once more, with its own number; a rejection when it is too old to be here."""
+        body = self._ledger.window.body(seq)
+        if body is None:
+            return self._reject(peer, channel, action, origin, "this action was applied before")
+        return self._ledger.note([Send(peer.id, action_frame(body))])
 
     def _refuse_shape(self, peer: Connection, channel: Channel, action: JsonObject) -> str | None:
         name = action.get("type")

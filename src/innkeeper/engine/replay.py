@@ -56,6 +56,10 @@ class ReplayWindow:
         missed.reverse()
         return missed
 
+    def body(self, seq: int) -> bytes | None:
+        """The envelope with this number, or None when it is not in the window (any more)."""
+        return next((item.body for item in reversed(self._items) if item.seq == seq), None)
+
     def forget(self, channels: Container[str]) -> None:
         """Dropped channels are `missing` to a client, never replayed; their bytes are let go."""
         kept = [item for item in self._items if item.channel not in channels]
