@@ -9,7 +9,7 @@ Rules
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -18,11 +18,16 @@ from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
 from innkeeper.errors import HostError
+from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.gateway import Gateway
+from innkeeper.mcp.oauth.files import FILE_NAME as TOKENS
+from innkeeper.mcp.oauth.keyrings import standard_store
+from innkeeper.mcp.oauth.service import Authorization
+from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
 from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
 from innkeeper.ports.clock import Clock
@@ -34,6 +39,7 @@ from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
 from innkeeper.settings.config import Settings
 from innkeeper.store.sqlite import SqliteLog
+from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
 from innkeeper.workspace.processes import LocalProcesses
 from innkeeper.workspace.system import RandomIds, SystemClock
@@ -54,6 +60,8 @@ class Parts:
     clock: Clock
     ids: Ids
     agents: "AgentSource"
+    tokens: TokenStore = field(default_factory=MemoryTokens)
+    """What this host signed in for."""
 
 
 class AgentSource:
@@ -80,6 +88,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         clock=SystemClock(),
         ids=RandomIds(),
         agents=QuietAgents() if quiet else AgentSource(),
+        tokens=standard_store(database.with_name(TOKENS)),
     )
 
 
@@ -100,7 +109,7 @@ class Host:
     def __init__(self, parts: Parts, image: LogImage, given: Circumstances) -> None:
         settings = given.settings
         policy = HostPolicy()
-        hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=HOST_METHODS)
+        hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=HOST_METHODS | AUTHENTICATION_METHODS)
         self.driver = Driver(
             hub,
             parts.store,
@@ -111,7 +120,10 @@ class Host:
         host_settings = _host_settings(settings)
         conversation = Conversation(self.driver, host_settings)
         self._processes = parts.processes
-        self._servers, gateway = _join_mcp(self.driver, conversation, parts, given)
+        self._authorization = Authorization(
+            store=parts.tokens, clock=parts.clock, lang=negotiate(given.settings.language)
+        )
+        self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization)
         outside = Outside(
             providers=parts.agents.providers(gateway, parts.ids),
             mcp=self._servers,
@@ -120,8 +132,16 @@ class Host:
             clock=parts.clock,
             ids=parts.ids,
         )
-        self.service = HostService(self.driver, conversation, outside, policy, host_settings)
+        tokens = TokenCommands(conversation.core, self._authorization)
+        self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=tokens.table())
         self._servers.publish_to(self.service.listener)
+        self._authorization.join(
+            reconnect=self._servers.open_again,
+            listener=TokenNotices(conversation.core),
+            tools=WaitingCalls(
+                conversation.core, conversation.waits, conversation.running, timeout=settings.gate_timeout
+            ),
+        )
 
     @property
     def attach(self) -> Attach:
@@ -135,6 +155,7 @@ class Host:
     async def close(self, seconds: float) -> None:
         """End turns, servers and processes, store everything. State stays as it is, for the next start."""
         await self.service.close()
+        await self._authorization.close()
         await self._processes.close()
         await self.driver.close(seconds=seconds)
 
@@ -155,7 +176,7 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
 
 
 def _join_mcp(
-    driver: Driver, conversation: Conversation, parts: Parts, given: Circumstances
+    driver: Driver, conversation: Conversation, parts: Parts, given: Circumstances, authorization: Authorization
 ) -> tuple[ProjectServers, Gateway]:
     """The declared servers of all sessions, and the way to them."""
     settings = _mcp_settings(given.settings)
@@ -166,6 +187,7 @@ def _join_mcp(
         store=driver.store,
         settings=lambda: settings,
         environment=given.environment,
+        authorization=authorization,
     )
     gateway = Gateway(
         servers=servers,

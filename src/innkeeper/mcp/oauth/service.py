@@ -40,7 +40,7 @@ Clients = Callable[[str], OAuthClient | None]
 
 
 class Reconnect(Protocol):
-    def __call__(self, session: str, server: str, *, force: bool = False) -> Awaitable[None]:
+    def __call__(self, session: str, server: str, /, *, force: bool = False) -> Awaitable[None]:
         """Open the connection again if it waits for a token, or, with `force`, if it is open. Grants nothing."""
         ...
 
@@ -55,11 +55,12 @@ class Authorization:
         clock: Clock,
         clients: Clients = lambda _url: None,
         verdict_seconds: float = VERDICT_SECONDS,
+        lang: str = "en",
     ) -> None:
         self._tokens = Tokens(store, clock)
         self._renewals = Renewals(self._tokens)
         self._joined = Joined(self._tokens, self._renewals)
-        self._sign_ins = SignIns(self._signed_in, self._tokens.seconds)
+        self._sign_ins = SignIns(self._signed_in, self._tokens.seconds, lang=lang)
         self._clients = clients
         self._verdict_seconds = verdict_seconds
         self._accesses: dict[tuple[str, str], ServerAccess] = {}
