@@ -5,8 +5,9 @@ or one of its tools, in one workspace, for the declaration with that fingerprint
 transaction as the envelope that announces them (`ports.log`), and read from memory.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Literal, NamedTuple
 
 from innkeeper.engine.records import Row
@@ -79,6 +80,14 @@ class Decisions:
 
     decisions: tuple[Decision, ...] = ()
     grants: tuple[Grant, ...] = ()
+
+    @cached_property
+    def by_key(self) -> Mapping[str, Mapping[tuple[Scope, str], Decision]]:
+        """The decisions by key, then by scope and target. Made once a value: reading is frequent, writing is not."""
+        index: dict[str, dict[tuple[Scope, str], Decision]] = {}
+        for decision in self.decisions:
+            index.setdefault(decision.key, {})[decision.scope, decision.target] = decision
+        return index
 
     def apply(self, ops: Iterable[DecisionOp]) -> "Decisions":
         result = self
