@@ -14,7 +14,16 @@ import logging
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from innkeeper.customizations.enablement import Base, InvalidSet, Overlay, Place, Resolved, Target, replace, resolve
+from innkeeper.customizations.enablement import (
+    ClientBase,
+    InvalidSet,
+    Overlay,
+    Place,
+    Resolved,
+    Target,
+    replace,
+    resolve,
+)
 from innkeeper.customizations.identity import WORKSPACE_SOURCE, ServerIdentity, key_of
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.environment import child_environment
@@ -195,10 +204,10 @@ class ProjectServers:
             return None
         target = _target(mount.declared)
         try:
-            ops, overlay = replace(enablement, target, found.place, Overlay(self._decisions()), Base(), now)
+            ops, overlay = replace(enablement, target, found.place, Overlay(self._decisions()), ClientBase(), now)
         except InvalidSet as error:
             raise ToggleRefused(str(error)) from None
-        return TogglePlan(ops, list(resolve(target, found.place, overlay, Base()).enablement))
+        return TogglePlan(ops, list(resolve(target, found.place, overlay, ClientBase()).enablement))
 
     async def reconcile(self, session: str) -> None:
         """Apply decisions and policy to what runs, without reading files and without starting anything."""
@@ -353,13 +362,13 @@ class ProjectServers:
         )
 
     def _resolved(self, session: MountedSession, mount: Mount) -> Resolved:
-        return resolve(_target(mount.declared), session.place, Overlay(self._decisions()), Base())
+        return resolve(_target(mount.declared), session.place, Overlay(self._decisions()), ClientBase())
 
     def _verdict(self, session: MountedSession, declared: DeclaredServer) -> Verdict:
         decisions = self._decisions()
         return may_start(
             declared,
-            enabled=resolve(_target(declared), session.place, Overlay(decisions), Base()).enabled,
+            enabled=resolve(_target(declared), session.place, Overlay(decisions), ClientBase()).enabled,
             workspace=session.workspace,
             settings=self._settings(),
             grants=decisions.grants,
