@@ -1,0 +1,35 @@
+"""Enablement that does nothing, for tests and tools of other parts (architecture §3.11).
+
+A session cannot be resolved without an `Enablement`; who wants none says so with `everything_on`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from innkeeper.customizations.enablement import ON, ClientBase, Place, Resolved, Target
+from innkeeper.customizations.places import Pending
+from innkeeper.customizations.resolution import Context
+
+
+def _context() -> Context:
+    return Context(place=Place("ahp-session:/everything-on"), provider="console", owners={})
+
+
+@dataclass(frozen=True, slots=True)
+class EverythingOn:
+    """Every item is on, nobody decided, whatever is stored or said."""
+
+    context: Context = field(default_factory=_context)
+
+    def decide(self, target: Target, base: ClientBase) -> Resolved | Pending:
+        return ON
+
+
+def everything_on(
+    session: str = "ahp-session:/everything-on",
+    directory: str | None = None,
+    *,
+    owners: Mapping[str, Sequence[str]] | None = None,
+) -> EverythingOn:
+    """Enablement without a decision, for a session in that directory."""
+    return EverythingOn(Context(place=Place(session, directory), provider="console", owners=owners or {}))
