@@ -11,7 +11,7 @@ import os
 import pkgutil
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, Literal, get_args, get_origin
 
@@ -29,7 +29,13 @@ SCHEMAS = ("schema-1.0.0", "schema")
 FILES = ("state", "actions", "commands", "notifications", "errors")
 TOOLS = {"actions", "channels", "check", "compiler", "methods", "types", "uris", "versions"}
 ERROR_CODES = ("AhpErrorCode", "JsonRpcErrorCode")
-SCALARS = {"string": {str}, "boolean": {bool}, "number": {int, float}, "integer": {int}, "null": {type(None)}}
+SCALARS: Mapping[str, Set[Any]] = {
+    "string": {str},
+    "boolean": {bool},
+    "number": {int, float},
+    "integer": {int},
+    "null": {type(None)},
+}
 
 NEWER = "1.1-dev; the newer schema has it"
 NO_SCHEMA = "1.1-dev, declared from the text of AHP §12; no schema was published"
@@ -187,7 +193,7 @@ class Comparison:
                 yield f"{path}: no variant like {branch.get('$ref') or json.dumps(branch)[:80]}"
             else:
                 ours = [part for part in ours if part not in nested]
-        rest = [part for part in ours if get_origin(part) is not Literal and part not in (int, float)]
+        rest: list[Any] = [part for part in ours if get_origin(part) is not Literal and part not in (int, float)]
         if rest:
             yield f"{path}: only ours: {', '.join(part.__name__ for part in rest)}"
 
