@@ -78,6 +78,11 @@ class ProjectServers:
         self._limits = limits
         self._listener: McpListener | None = None
         self._sessions: dict[str, MountedSession] = {}
+        self._watching: list[Callable[[str], None]] = []
+
+    def watch(self, changed: Callable[[str], None]) -> None:
+        """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
+        self._watching.append(changed)
 
     def publish_to(self, listener: McpListener) -> None:
         """Who is told of changes; set once, before the first session."""
@@ -107,6 +112,7 @@ class ProjectServers:
             await asyncio.gather(*(mount.disconnect() for mount in mounts))
             closing.mounts.clear()
             self._authorization.forget_session(session)
+        self._tell(session)
 
     async def close(self) -> None:
         await asyncio.gather(*(self.close_session(session) for session in tuple(self._sessions)))
@@ -320,11 +326,13 @@ class ProjectServers:
 
     def _connection_changed(self, session: MountedSession, mount: Mount, connection: Connection) -> None:
         mount.blocked = mount.blocked or not connection.confirmed_dead
+        self._tell(session.uri)
         if mount.connection is connection and self._customization(session, mount) not in session.published:
             self._publish_state(session, mount)
 
     def _publish(self, session: MountedSession) -> None:
         """Tell of the whole list when anything in it is new; an equal one is not sent."""
+        self._tell(session.uri)
         customizations = self._customizations(session)
         if session.closed or customizations == session.published:
             return
@@ -336,12 +344,17 @@ class ProjectServers:
         """Tell of one server, even when nothing changed: the client that asked has assumed a state (AHP §10.2)."""
         if session.closed or session.mounts.get(mount.declared.name) is not mount:
             return
+        self._tell(session.uri)
         customization = self._customization(session, mount)
         session.published = [
             customization if known["id"] == customization["id"] else known for known in session.published
         ]
         if self._listener is not None:
             self._listener.state_changed(session.uri, customization)
+
+    def _tell(self, session: str) -> None:
+        for changed in self._watching:
+            changed(session)
 
     def _customizations(self, session: MountedSession) -> list[McpServerCustomization]:
         return [self._customization(session, mount) for mount in session.mounts.values()]
