@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 SHARED = Path(os.environ.get("INNKEEPER_SHARED") or Path(__file__).resolve().parents[2] / "shared")
 GENERATOR = SHARED / "bench" / "bench_host.py"
 LAUNCH = (
-    "sh -c 'export INNKEEPER_HOME={{data}}/home; mkdir -p $INNKEEPER_HOME/config;"
+    "sh -c 'unset PYTHONDONTWRITEBYTECODE; export INNKEEPER_HOME={{data}}/home; mkdir -p $INNKEEPER_HOME/config;"
     ' echo "durability = \\"{durability}\\"" > $INNKEEPER_HOME/config/config.toml;'
     " exec {python} -m innkeeper serve --quiet --no-token --port {{port}}'"
 )
