@@ -195,3 +195,19 @@ def _reconnect(
     peer = Peer(world, name, connection)
     extra = {"channel": ROOT} if named else {}
     return peer.request("reconnect", clientId=name, lastSeenServerSeq=seen, subscriptions=channels, **extra)
+
+
+def test_the_language_a_client_asks_for_is_remembered_while_it_is_away_and_over_a_restart() -> None:
+    """M9.4: texts sent over AHP follow the client's `locale`; it is no capability and never sent back."""
+    world = World().with_session()
+    world.client("a", 1, locale="zh-Hans-CN", capabilities={"mcpApps": {}})
+    world.client("b", 2)
+    world.run(world.hub.disconnect(1))
+    world.pump()
+    for hub in (world.hub, world.crash().hub):
+        assert (hub.client_locale("a"), hub.client_locale("b"), hub.client_locale("c")) == ("zh-Hans-CN", None, None)
+        assert hub.client_capabilities("a") == {"mcpApps": {}}
+    world.client("a", 3, locale="en")
+    assert world.hub.client_locale("a") == "en"
+    world.client("a", 4)
+    assert world.hub.client_locale("a") is None

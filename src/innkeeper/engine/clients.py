@@ -24,6 +24,8 @@ class Client:
     client_id: str
     version: str
     capabilities: JsonObject
+    locale: str | None = None
+    """The language it asked for, as it wrote it."""
     connections: set[int] = field(default_factory=set)
     left_behind: set[str] = field(default_factory=set)
     """Channels that its last connection was subscribed to, until it resumes or its grace period ends."""

@@ -22,6 +22,9 @@ from innkeeper.protocol.versions import MalformedVersion, UnsupportedVersions, c
 from innkeeper.wire.json import JsonError, Raw, decode, encode
 
 CLOSE_UNSUPPORTED = 1002
+LOCALE = "x-innkeeper/locale"
+"""Beside a client's stored capabilities: both are what it said of itself, and neither is ever sent back."""
+LOCALE_CHARACTERS = 100
 
 
 def remembered_clients(image: Image) -> dict[str, Client]:
@@ -32,8 +35,15 @@ def remembered_clients(image: Image) -> dict[str, Client]:
             capabilities = decode(row.capabilities)
         except JsonError:
             capabilities = {}
-        declared = capabilities if isinstance(capabilities, Mapping) else {}
-        clients[row.client_id] = Client(row.client_id, row.protocol_version, declared, recalled=False)
+        declared = dict(capabilities) if isinstance(capabilities, Mapping) else {}
+        locale = declared.pop(LOCALE, None)
+        clients[row.client_id] = Client(
+            row.client_id,
+            row.protocol_version,
+            declared,
+            locale=locale if isinstance(locale, str) else None,
+            recalled=False,
+        )
     return clients
 
 
@@ -56,6 +66,8 @@ class Handshake:
         except UnsupportedVersions as unsupported:
             return unsupported, [Close(connection.id, CLOSE_UNSUPPORTED, "no common protocol version")]
         client = self._client(params["clientId"], version, params.get("capabilities") or {})
+        locale = params.get("locale")
+        client.locale = locale[:LOCALE_CHARACTERS] if locale else None
         effects = self._attach(connection, client)
         snapshots: list[JsonObject] = []
         for uri in params.get("initialSubscriptions") or ():
@@ -84,7 +96,8 @@ class Handshake:
         connection.unknown_types = unknown_types(client.version, client.capabilities)
         first = not client.connections
         client.connections.add(connection.id)
-        row = PutClient(client.client_id, client.version, encode(client.capabilities))
+        said = client.capabilities if client.locale is None else {**client.capabilities, LOCALE: client.locale}
+        row = PutClient(client.client_id, client.version, encode(said))
         effects = self._ledger.log_only(row)
         return [ClientAttached(client.client_id), *effects] if first else effects
 

@@ -126,6 +126,11 @@ class Hub:
         client = self._clients.get(client_id)
         return client.capabilities if client else {}
 
+    def client_locale(self, client_id: str) -> str | None:
+        """The language that the client asked for at its last `initialize`, also while it is away."""
+        client = self._clients.get(client_id)
+        return client.locale if client else None
+
     def is_idle(self, channel: str) -> bool:
         found = self._ledger.channels.get(channel)
         return found is None or not found.subscribers

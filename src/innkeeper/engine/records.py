@@ -49,7 +49,7 @@ class PutClient(NamedTuple):
     client_id: str
     protocol_version: str
     capabilities: bytes
-    """Encoded JSON object: the `capabilities` it declared."""
+    """Encoded JSON object: the `capabilities` it declared, and under an own key the `locale`."""
 
 
 class Row:
