@@ -6,6 +6,7 @@ Rules
 * After a refusal, in this order: renew, another token that there is, a person. A person is waited for only by a tool
   call that stands in a conversation; everything else ends with the requirement as the connection's state.
 * No token is shown in the clear to another machine.
+* A need is told once; a further request without a token says nothing new.
 * What the server says about its refusal is quoted only when it is short, printable, and holds no token.
 """
 
@@ -139,6 +140,8 @@ class ServerAccess:
         if metadata is None or not is_private(self.url):
             self.requirement = None
             return
+        if self.requirement is not None and shown is None and challenge.status == 401:
+            return  # known already, and told
         expired = self._ran_out or (shown is not None and (shown is self.shown or shown.credentials is not None))
         requirement: McpAuthRequirement = {"reason": "expired" if expired else "required", "resource": metadata}
         if challenge.insufficient_scope:
