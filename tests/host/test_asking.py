@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from innkeeper.host.questions import within
 from innkeeper.host.settings import HostSettings
 from innkeeper.ports.questions import Caller, Confirmation
 from scripted.fakes import FakeMcp, FakeServer
@@ -325,4 +326,102 @@ async def test_a_question_of_the_gate_ends_with_the_turn():
         late = await world.conversation.questions.confirm(caller, Confirmation("Tool?", "Calling", None, ()))
     assert (answer.approved, answer.reason) == (False, "cancelled")
     assert (late.approved, late.reason) == (False, "no-conversation")
+    await world.close()
+
+
+async def open_question(client, chat, caller, conversation, withdrawn=None, lang="en"):
+    """A question of the gate about a call that its agent has not told of yet, and the task that waits for it."""
+    question = Confirmation("Tool?", "Calling", None, (), lang=lang)
+    asking = asyncio.create_task(conversation.questions.confirm(caller, question, withdrawn))
+    await client.state(chat, lambda s: len(s["activeTurn"]["responseParts"]) == 2)
+    return asking
+
+
+async def test_a_question_that_nobody_needs_any_more_ends_as_a_denial_with_its_reason():
+    """M6.4: a tool removed or a server disabled while its question is open ends the question with deny."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    withdrawn = asyncio.get_running_loop().create_future()
+    caller = Caller(session, chat, "t1", "other")
+    asking = await open_question(client, chat, caller, world.conversation, withdrawn)
+    withdrawn.set_result("The server was switched off.")
+    async with asyncio.timeout(5):
+        answer = await asking
+        late = await world.conversation.questions.confirm(caller, Confirmation("Again?", "x", None, ()), withdrawn)
+    assert answer == late
+    assert (answer.approved, answer.reason, answer.message) == (False, "withdrawn", "The server was switched off.")
+    call = call_of(client.states[chat]["activeTurn"], "other")
+    assert (call["status"], call["reasonMessage"]) == ("cancelled", "The server was switched off.")
+    assert world.conversation.waits.count() == 1
+    await world.close()
+
+
+@pytest.mark.parametrize(
+    ("timeout", "patience", "seconds"), [(600, None, 600), (600, 60, 55), (600, 10, 8), (10, 60, 10), (600, 0, 0)]
+)
+def test_a_question_ends_before_the_calling_agent_gives_up(timeout, patience, seconds):
+    """M6.4b: below the calling agent's own tool time-out where that is known."""
+    assert within(timeout, patience) == seconds
+
+
+async def test_a_question_of_an_impatient_agent_is_denied_in_time_and_in_the_askers_language():
+    """M6.4b; M9.4."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    caller = Caller(session, chat, "t1", "other", patience=0.01)
+    asking = await open_question(client, chat, caller, world.conversation, lang="zh_Hans")
+    async with asyncio.timeout(5):
+        answer = await asking
+    assert (answer.reason, answer.message) == ("timeout", "0.008 秒内无人应答，视为拒绝。")
+    await world.close()
+
+
+async def test_a_question_stays_open_while_no_client_is_connected():
+    """M6.4b: no client connected is not the case "no question service"."""
+    world, client, session, chat = await gated_world()
+    client.start_turn(chat, "/call memo echo {}")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    client.lose()
+    other = await world.client("bob")
+    await other.subscribe(chat)
+    state = await other.subscribe(session)
+    call = state["inputNeeded"][0]["toolCall"]
+    confirm(other, chat, True, call["toolCallId"], selectedOptionId="once")
+    turn = await other.ended(chat)
+    assert call_of(turn, call["toolCallId"])["status"] == "completed"
+    await world.close()
+
+
+@pytest.mark.parametrize(
+    ("locale", "operator", "lang"),
+    [
+        ("zh-Hans", None, "zh_Hans"),
+        (None, "zh", "zh_Hans"),
+        ("en", "zh", "en"),
+        ("fr", "zh", "zh_Hans"),
+        (None, None, "en"),
+    ],
+)
+async def test_a_question_is_in_the_language_of_the_client_whose_turn_it_is(locale, operator, lang):
+    """M9.4: client's locale, then the operator's language, then English; a queued message counts as its sender's."""
+    world = await World(settings=HostSettings(language=operator)).start()
+    client = await world.client("alice", **({} if locale is None else {"locale": locale}))
+    session, chat = await client.new_session()
+    other = await world.client("bob", locale="en" if lang == "zh_Hans" else "zh")
+    await other.subscribe(chat)
+    client.start_turn(chat, "ask")
+    await client.action(chat, "chat/toolCallReady")
+    spoken = world.conversation.language
+    assert spoken(Caller(session, chat, "t1", "c")) == lang
+    assert spoken(Caller(session, "ahp-chat:/none", "t1", "c")) == ("zh_Hans" if operator else "en")
+    assert world.conversation.client_language("bob") != lang
+    message = {"text": "ask", "origin": {"kind": "user"}}
+    other.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q1", message=message)
+    await client.action(chat, "chat/pendingMessageSet")
+    assert spoken(Caller(session, chat, "t1", "c")) == lang
+    confirm(client, chat, True)
+    await client.action(chat, "chat/toolCallReady", 2)
+    assert spoken(Caller(session, chat, "t1", "c")) != lang
     await world.close()

@@ -80,7 +80,7 @@ def test_values_are_complete_known_and_checked():
 )
 def test_one_table_says_what_runs_without_asking(config, decision):
     """M6.3b, architecture §3.8: unreadable means not allowed."""
-    assert decide(config, "t") == decision
+    assert decide({"config": {"values": config}}, "t") == decision
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@ import asyncio
 
 import pytest
 
+from innkeeper.ports.questions import Rules
 from innkeeper.protocol.chat.state import ChatState
 from innkeeper.protocol.check import check
 from innkeeper.protocol.root.commands import ListSessionsResult, ResolveSessionConfigResult
@@ -260,7 +261,8 @@ async def test_what_the_gate_is_told_is_the_sessions_own_configuration(world, cl
     session, _ = await client.new_session(config=config)
     asked = world.conversation
     assert asked.full_access(session) and not asked.full_access("ahp-session:/none")
-    assert asked.denies(session, "mcp__memo__echo") and not asked.denies(session, "mcp__memo__other")
+    assert asked.rules(session, "mcp__memo__echo") == Rules("session")
+    assert asked.rules(session, "mcp__memo__other") == Rules()
 
 
 async def test_values_of_a_property_are_completed(world, client):

@@ -55,7 +55,7 @@ class Output:
         self._waits = parts.waits
         self._titles = parts.titles
         self._timeout = parts.settings.question_timeout
-        self._full_access = parts.settings.full_access
+        self._settings = parts.settings
         self._pending: list[Signal] = []
         self._scheduled = False
         self._open = True
@@ -166,9 +166,9 @@ class Output:
         return place
 
     def _decision(self, call: State | None) -> access.Decision:
-        session = self._core.head(self._turn.session) or {}
-        config = (session.get("config") or {}).get("values") or {}
-        return access.decide(config, str((call or {}).get("toolName", "")), operator_full=self._full_access)
+        session, tool = self._core.head(self._turn.session) or {}, str((call or {}).get("toolName", ""))
+        settings = self._settings
+        return access.decide(session, tool, operator_full=settings.full_access, operator_denies=settings.denied_tools)
 
     def _owner_is_here(self, chat: str, turn_id: str, call: str) -> bool:
         state = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}

@@ -3,7 +3,8 @@
 Rules
 * The question is the tool call itself, pending confirmation, with its options; any client may answer.
 * Only an explicit approval is one: a cancelled turn, a closed session, a time-out, an option that denies are denials.
-* A question that nobody waits for any more is withdrawn.
+* A question that nobody waits for any more is withdrawn, and says why where that is known.
+* A question stays open while no client is connected; it never outlasts the patience of the agent that calls (M6.4b).
 """
 
 import asyncio
@@ -21,6 +22,9 @@ from innkeeper.texts import text
 
 META = "x-innkeeper/"
 
+MARGIN_SECONDS = 5.0
+"""A question ends so long before the calling agent gives up, so that the agent still hears why."""
+
 
 class ConversationQuestions:
     """The `Questions` of a host: the gate's, through `confirm`, and an agent's own, through `ask`."""
@@ -32,7 +36,9 @@ class ConversationQuestions:
         self._timeout = timeout
         self._asking: dict[tuple[str, str], _Line] = {}
 
-    async def confirm(self, caller: Caller, confirmation: Confirmation) -> Answer:
+    async def confirm(
+        self, caller: Caller, confirmation: Confirmation, withdrawn: "asyncio.Future[str] | None" = None
+    ) -> Answer:
         """Ask about a call that the gate holds back. Never raises for an answer."""
         turn = self._running.behind(caller.chat)
         if turn is None:
@@ -45,36 +51,47 @@ class ConversationQuestions:
             return Answer(False, reason="cancelled")
         if tool_call(running, caller.tool_call_id) is None:
             act(self._core, caller.chat, _unannounced(running["id"], caller.tool_call_id, confirmation))
-        return await self.ask(caller.chat, running["id"], caller.tool_call_id, confirmation)
+        asked = _Asked(confirmation, within(self._timeout, caller.patience), withdrawn)
+        return await self._in_line(caller.chat, running["id"], caller.tool_call_id, asked)
 
     async def ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
         """Ask about the started call `call_id`, one question at a time. On approval the call is running."""
+        return await self._in_line(chat, turn_id, call_id, _Asked(confirmation, self._timeout))
+
+    async def _in_line(self, chat: str, turn_id: str, call_id: str, asked: "_Asked") -> Answer:
         line = self._asking.setdefault((chat, call_id), _Line())
         line.length += 1
         try:
             async with line.lock:
-                return await self._ask(chat, turn_id, call_id, confirmation)
+                return await self._ask(chat, turn_id, call_id, asked)
         finally:
             line.length -= 1
             if line.length == 0:
                 del self._asking[(chat, call_id)]
 
-    async def _ask(self, chat: str, turn_id: str, call_id: str, confirmation: Confirmation) -> Answer:
+    async def _ask(self, chat: str, turn_id: str, call_id: str, asked: "_Asked") -> Answer:
+        confirmation = asked.confirmation
+        if asked.is_over():
+            return asked.ended()
         call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)
         if call is None or call.get("status") not in ("streaming", "running", "pending-confirmation"):
             return Answer(False, reason="cancelled")
         answered = self._waits.open(chat, turn_id, _Answered(call_id))
         act(self._core, chat, _question(turn_id, call, confirmation))
         try:
-            async with asyncio.timeout(self._timeout):
-                return _answer(await answered, confirmation)
-        except TimeoutError:
-            why = text("error.QUESTION_TIMEOUT.meaning", seconds=f"{self._timeout:g}")
-            self._withdraw(chat, turn_id, call_id, why)
-            return Answer(False, reason="timeout", message=why)
+            await asyncio.wait(
+                [answered, *asked.also], timeout=asked.seconds_left(), return_when=asyncio.FIRST_COMPLETED
+            )
         except asyncio.CancelledError:
+            answered.cancel()
             self._withdraw(chat, turn_id, call_id, None)
             raise
+        if answered.done():
+            return _answer(answered.result(), confirmation)
+        answered.cancel()
+        ended = asked.ended()
+        self._withdraw(chat, turn_id, call_id, ended.message)
+        return ended
 
     def _withdraw(self, chat: str, turn_id: str, call_id: str, why: str | None) -> None:
         call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)
@@ -89,6 +106,42 @@ class ConversationQuestions:
             if why is not None:
                 denied["reasonMessage"] = why
             act(self._core, chat, denied)
+
+
+def within(timeout: float, patience: float | None) -> float:
+    """How long a question may stay open, in seconds: `timeout`, and less than the calling agent waits."""
+    return timeout if patience is None else min(timeout, max(patience - MARGIN_SECONDS, patience * 0.8))
+
+
+class _Asked:
+    """A question with its end: a time, and perhaps a reason why nobody needs the answer any more."""
+
+    def __init__(
+        self, confirmation: Confirmation, seconds: float, withdrawn: "asyncio.Future[str] | None" = None
+    ) -> None:
+        self.confirmation = confirmation
+        self._seconds = seconds
+        self._deadline = asyncio.get_running_loop().time() + seconds
+        self._withdrawn = withdrawn
+
+    @property
+    def also(self) -> tuple["asyncio.Future[str]", ...]:
+        """What ends the question beside an answer."""
+        return () if self._withdrawn is None else (self._withdrawn,)
+
+    def seconds_left(self) -> float:
+        return max(0.0, self._deadline - asyncio.get_running_loop().time())
+
+    def is_over(self) -> bool:
+        return self.seconds_left() == 0 or any(future.done() for future in self.also)
+
+    def ended(self) -> Answer:
+        """The denial of a question that ended without an answer."""
+        if self._withdrawn is not None and self._withdrawn.done():
+            return Answer(False, reason="withdrawn", message=self._withdrawn.result())
+        lang, seconds = self.confirmation.lang, f"{self._seconds:g}"
+        why = text("error.QUESTION_TIMEOUT.meaning", lang=lang, seconds=seconds)
+        return Answer(False, reason="timeout", message=why)
 
 
 @dataclass(slots=True)

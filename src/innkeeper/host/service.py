@@ -21,7 +21,7 @@ from innkeeper.engine.effects import (
     Released,
     Subscribed,
 )
-from innkeeper.host.access import denied, full_access
+from innkeeper.host import access
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
@@ -39,6 +39,7 @@ from innkeeper.host.running import RunningTurns
 from innkeeper.host.servers import Servers
 from innkeeper.host.sessions import Sessions
 from innkeeper.host.settings import HostSettings
+from innkeeper.host.speakers import Speakers
 from innkeeper.host.stages import NoStages, TurnStages
 from innkeeper.host.titles import Titles
 from innkeeper.host.turns import TurnParts, Turns
@@ -47,7 +48,9 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
+from innkeeper.ports.questions import Caller, Rules
 from innkeeper.providers.spi import Provider
+from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
@@ -62,23 +65,34 @@ class Conversation:
     """What asks people, built on the driver before the gateway and the agents that need it."""
 
     def __init__(self, driver: Driver, settings: HostSettings) -> None:
+        self._settings = settings
+        self._locale = driver.hub.client_locale
         self.core: Core = DriverCore(driver)
         self.waits = Waits()
         self.running = RunningTurns()
+        self.speakers = Speakers()
         self.questions = ConversationQuestions(self.core, self.waits, self.running, timeout=settings.question_timeout)
 
     def full_access(self, session: str) -> bool:
-        """Whether the session runs with full access, by its own configuration (M6.3b)."""
-        return full_access(self._config(session))
-
-    def denies(self, session: str, tool: str) -> bool:
-        """Whether the session's own rules deny the tool, by its qualified name (M6.8)."""
-        return denied(self._config(session), tool)
-
-    def _config(self, session: str) -> Mapping[str, Any]:
+        """Whether the session runs with full access now, by the one table (M6.3b)."""
         state = self.core.head(session) or {}
-        values: Mapping[str, Any] = (state.get("config") or {}).get("values") or {}
-        return values
+        return access.full_access(state, operator_full=self._settings.full_access) is not None
+
+    def rules(self, session: str, tool: str) -> Rules:
+        """What the approval rules say of a tool, by its qualified name (M6.8). No rule asks on purpose so far."""
+        state = self.core.head(session) or {}
+        return Rules(access.denied_by(state, tool, operator_denies=self._settings.denied_tools))
+
+    def language(self, caller: Caller) -> Lang:
+        """For the texts of a question that is asked because of somebody's turn: their client's `locale`, then the
+        operator's `language`, then English (M9.4)."""
+        turn = self.running.behind(caller.chat)
+        client = self.speakers.of(caller.chat if turn is None else turn.chat)
+        return self.client_language(client) if client is not None else negotiate(self._settings.language)
+
+    def client_language(self, client_id: str) -> Lang:
+        """For what one client is told."""
+        return negotiate(self._locale(client_id), self._settings.language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +125,7 @@ class HostService:
         running, titles = conversation.running, Titles(core)
         providers = {provider.info["provider"]: provider for provider in outside.providers}
         self._core = core
+        self._speakers = conversation.speakers
         self._settings = settings
         self._agents = [provider.info for provider in providers.values()]
         self._backings = Backings(core, providers)
@@ -189,6 +204,7 @@ class HostService:
             self._session_released(released)
 
     def _chat_released(self, released: Released) -> None:
+        self._speakers.changed(released)
         if released.action["type"] in ("chat/turnStarted", "chat/turnResume"):
             self._turns.started(released)
         self._turns.changed(released)

@@ -13,7 +13,11 @@ class HostSettings:
     default_provider: str | None = None
     """The agent of a session that names none; the first provider when None."""
     full_access: bool = False
-    """The operator's `access: full`: agents' own tools run without asking (M6.3b)."""
+    """The operator's `access: full`: tools run without asking (M6.3b)."""
+    denied_tools: frozenset[str] = frozenset()
+    """The operator's deny rules: names of tools as agents see them. Nobody's allow is stronger (M6.8)."""
+    language: str | None = None
+    """The operator's `language`, for clients that state none (M9.4)."""
     grace: float = CLIENT_GRACE_SECONDS
     question_timeout: float = QUESTION_SECONDS
     """How long a person or a client is waited for inside a turn."""

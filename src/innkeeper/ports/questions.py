@@ -1,5 +1,6 @@
-"""Questions that a person answers in a conversation (M6.1, M6.2, M6.4, AHP §9.2)."""
+"""Questions that a person answers in a conversation (M6.1, M6.2, M6.4, M6.8, AHP §9.2)."""
 
+import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, Protocol
@@ -13,6 +14,9 @@ class Caller(NamedTuple):
     turn_id: str
     tool_call_id: str
     subagent: bool = False
+    """The provider says that a delegated agent calls; an unknown caller is the main agent (M6.3c)."""
+    patience: float | None = None
+    """Seconds until the calling agent gives its call up, where that is known; a question ends before (M6.4b)."""
 
 
 class Option(NamedTuple):
@@ -25,13 +29,35 @@ class Option(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What is asked before a tool runs. `meta` goes into the call's `_meta` under `x-innkeeper/…` keys (M6.2)."""
+    """What is asked before a tool runs, in `lang`. `meta` goes into the call's `_meta` under `x-innkeeper/…` keys, so
+    that a client can show the question in its own language (M6.2)."""
 
     title: str
     invocation: str
     tool_input: str | None
     options: Sequence[Option]
     meta: Mapping[str, object] = field(default_factory=dict)
+    lang: str = "en"
+
+
+class Reason(NamedTuple):
+    """Why a rule asks: a text of the catalogue and its values, so that every client shows its own language."""
+
+    message: str
+    values: Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What the approval rules of the session and of the operator say of a call, without their last row, *otherwise
+    ask*: that row is the gate (M6.8). An allow among them is not here, because it cancels nobody's question."""
+
+    denied_by: Literal["session", "operator"] | None = None
+    asks: Sequence[Reason] = ()
+    """Rules that ask on purpose."""
+
+
+NO_RULES = Rules()
 
 
 class Answer(NamedTuple):
@@ -39,13 +65,16 @@ class Answer(NamedTuple):
 
     approved: bool
     option: str | None = None
-    reason: Literal["user", "timeout", "cancelled", "no-conversation"] = "user"
+    reason: Literal["user", "timeout", "cancelled", "no-conversation", "withdrawn"] = "user"
     edited_input: str | None = None
     message: str | None = None
 
 
 class Questions(Protocol):
-    async def confirm(self, caller: Caller, confirmation: Confirmation) -> Answer:
+    async def confirm(
+        self, caller: Caller, confirmation: Confirmation, withdrawn: "asyncio.Future[str] | None" = None
+    ) -> Answer:
         """Ask in the conversation and wait for an answer of any client. Never raises for an answer: a cancelled turn,
-        a closed session or the time-out is a denial."""
+        a closed session or the time-out is a denial, and so is `withdrawn`, whose result says why nobody needs the
+        answer any more."""
         ...
