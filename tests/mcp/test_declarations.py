@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from innkeeper.errors import ERRORS
 from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES
 from innkeeper.mcp.declarations.model import DeclaredServer, HttpLaunch, Loaded, StdioLaunch
-from innkeeper.mcp.declarations.reader import Reading, load
+from innkeeper.mcp.declarations.resolve import Reading, load
 
 CANARY = "s3cret-canary"
 ENVIRONMENT = {"HOME": "/home/u", "TOKEN": CANARY, "EMPTY": "", "DOLLAR": "${HOME}"}

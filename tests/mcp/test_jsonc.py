@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.limits import DECLARATION_DEPTH
-from innkeeper.mcp.declarations.jsonc import JsoncError, Node, line_of, parse
+from innkeeper.mcp.declarations.jsonc import JsoncError, parse
+from innkeeper.mcp.declarations.tree import Node, line_of
 
 JSON = st.recursive(
     st.none()

@@ -30,7 +30,7 @@ from innkeeper.mcp.connections.environment import child_environment
 from innkeeper.mcp.connections.values import Limits
 from innkeeper.mcp.declarations.model import DeclaredServer, HttpLaunch, Loaded, diagnostic
 from innkeeper.mcp.declarations.presets import ROOT
-from innkeeper.mcp.declarations.reader import Reading, load
+from innkeeper.mcp.declarations.resolve import Reading, load
 from innkeeper.mcp.mounts import Mount, MountedSession, local_path
 from innkeeper.mcp.oauth.access import ServerAccess
 from innkeeper.mcp.oauth.service import Authorization

@@ -4,20 +4,14 @@ Rules
 * Accepted: RFC 8259 JSON, `//` and `/* */` comments (a line ends at LF, CR or CRLF), a trailing comma, a leading BOM.
   Nothing of JSON5. Numbers keep their text.
 * Every value, key and member has a span of offsets into the text, so an editor can splice and prove what it left alone.
-* Duplicate keys are kept, in order, for the caller to refuse; keys are compared as decoded.
 * At most `DECLARATION_DEPTH` levels; nothing recurses beyond that.
 """
 
 import re
-from bisect import bisect_right
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 from innkeeper.limits import DECLARATION_DEPTH
-
-Kind = Literal["object", "array", "string", "number", "boolean", "null"]
+from innkeeper.mcp.declarations.tree import Document, Kind, Member, Node
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
@@ -39,78 +33,6 @@ class JsoncError(Exception):
         self.offset = offset
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
-    """One value. `value` is the decoded scalar (a number's text); `start` and `end` bound the value's own text."""
-
-    kind: Kind
-    start: int
-    end: int
-    value: object = None
-    members: tuple["Member", ...] = ()
-    items: tuple["Node", ...] = ()
-
-    def get(self, key: str) -> "Node | None":
-        """The last member of that name; check `duplicates` first."""
-        found = [member.value for member in self.members if member.key == key]
-        return found[-1] if found else None
-
-    def plain(self) -> object:
-        """As Python values: numbers as int or float, the last of duplicate keys."""
-        match self.kind:
-            case "object":
-                return {member.key: member.value.plain() for member in self.members}
-            case "array":
-                return [item.plain() for item in self.items]
-            case "number":
-                return _number(str(self.value))
-            case _:
-                return self.value
-
-    def duplicates(self) -> Iterator["Member"]:
-        """Every member, at any depth, whose key came before in the same object."""
-        seen: set[str] = set()
-        for member in self.members:
-            if member.key in seen:
-                yield member
-            seen.add(member.key)
-            yield from member.value.duplicates()
-        for item in self.items:
-            yield from item.duplicates()
-
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """`"key": value`; `start` is the key's quote, `end` the value's end."""
-
-    key: str
-    key_end: int
-    value: Node
-    start: int
-
-    @property
-    def end(self) -> int:
-        return self.value.end
-
-
-@dataclass(frozen=True)
-class Document:
-    """A parsed text. Offsets count characters of `text`, which includes the BOM."""
-
-    text: str
-    root: Node
-
-    @cached_property
-    def _starts(self) -> Sequence[int]:
-        return [0, *(match.end() for match in re.finditer(r"\r\n|\r|\n", self.text))]
-
-    def position(self, offset: int) -> tuple[int, int]:
-        """Zero-based line, and column in UTF-16 code units as AHP counts them."""
-        line = bisect_right(self._starts, offset) - 1
-        column = self.text[self._starts[line] : offset]
-        return line, sum(2 if ord(character) > 0xFFFF else 1 for character in column)
-
-
 def parse(text: str) -> Document:
     """Raises JsoncError."""
     scanner = _Scanner(text)
@@ -121,18 +43,7 @@ def parse(text: str) -> Document:
     scanner.skip()
     if scanner.at != len(text):
         raise JsoncError("FILE_SYNTAX", scanner.at)
-    return Document(text, root)
-
-
-def line_of(text: str, offset: int) -> int:
-    """The one-based line of an offset, for a text that could not be parsed."""
-    return len(re.findall(r"\r\n|\r|\n", text[:offset])) + 1
-
-
-def _number(text: str) -> int | float:
-    if any(character in text for character in ".eE"):
-        return float(text)
-    return int(text) if len(text) < 400 else float(text)
+    return Document(text, root, scanner.strict)
 
 
 def _join_surrogates(text: str) -> str:
@@ -143,10 +54,13 @@ class _Scanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.at = 1 if text.startswith("\ufeff") else 0
+        self.strict = True
 
     def skip(self) -> None:
         match = _SPACE.match(self.text, self.at)
         assert match is not None
+        if match.end() > self.at and "/" in match.group():
+            self.strict = False
         self.at = match.end()
 
     def fail(self) -> JsoncError:
@@ -212,6 +126,8 @@ class _Scanner:
         found = self.text[self.at : self.at + 1]
         if found == ",":
             self.at += 1
+            self.skip()
+            self.strict = self.strict and self.text[self.at : self.at + 1] != end
         elif found != end:
             raise self.fail()
 
