@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from harness.engine_world import CHAT, NOW, ROOT, SESSION, World, agent, chat_state, session_state
+from harness.engine_world import CHAT, NOW, ROOT, SESSION, Peer, World, agent, chat_state, session_state
 from innkeeper.engine.effects import Act, Admit, Also, Create, Refuse
 from innkeeper.ports.decisions import Decision, PutDecision
 
@@ -107,17 +107,33 @@ def test_a_dispatch_is_applied_once_per_client_and_number_also_after_reconnect_a
     """AHP §2.4, §15: clients send pending actions again with the same number."""
     a = world.client("a", 1, SESSION)
     seq = a.dispatch(SESSION, TITLE)
-    a.dispatch(SESSION, {**TITLE, "title": "again"}, seq)
-    assert world.hub.released(SESSION)["title"] == "t"
-    assert a.envelopes()[-1] == a.envelopes()[-2], "the first echo once more"
+    a.dispatch(SESSION, {**TITLE, "title": "later"})
+    a.dispatch(SESSION, TITLE, seq)
+    assert world.hub.released(SESSION)["title"] == "later"
+    assert a.envelopes()[-1] == a.envelopes()[-3], "the first echo once more"
     world.pump()
     after = world.crash()
     after.hub.connect(1)
     a.world = after
     a.request("reconnect", clientId="a", lastSeenServerSeq=0, subscriptions=[SESSION])
-    a.dispatch(SESSION, {**TITLE, "title": "again"}, seq)
-    assert after.hub.released(SESSION)["title"] == "t"
+    a.dispatch(SESSION, TITLE, seq)
+    assert after.hub.released(SESSION)["title"] == "later"
     assert a.rejections() == []
+
+
+def test_a_client_that_counts_from_one_again_after_reconnect_is_heard(world: World) -> None:
+    """Found with the Copilot CLI 1.0.102: its `clientSeq` begins anew on a new socket, under the same `clientId`."""
+    a = world.client("a", 1, SESSION)
+    a.dispatch(SESSION, TITLE)
+    a.dispatch(SESSION, {**TITLE, "title": "second"})
+    a.leave()
+    world.hub.connect(2)
+    again = Peer(world, "a", 2)
+    again.request("reconnect", clientId="a", lastSeenServerSeq=world.seqs[1], subscriptions=[SESSION])
+    again.dispatch(SESSION, {**TITLE, "title": "third"})
+    again.dispatch(SESSION, {**TITLE, "title": "fourth"})
+    assert [e["action"]["title"] for e in again.envelopes()] == ["third", "fourth"]
+    assert world.hub.released(SESSION)["title"] == "fourth"
 
 
 def test_a_client_that_initializes_anew_starts_a_new_count(world: World) -> None:

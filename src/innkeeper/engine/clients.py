@@ -3,8 +3,9 @@
 Rules
 * A client is its `clientId`; it may have several connections. What it negotiated is remembered after it is gone, so
   that `reconnect` works on a new socket and after a restart of the host.
-* A dispatch is applied once per `(clientId, clientSeq)`. A fresh `initialize` without another live connection starts
-  a new count: that client has forgotten its old numbers.
+* A dispatch is applied once per `(clientId, clientSeq)`. A number that comes again with another action is a new count:
+  the Copilot CLI (1.0.102) begins at 1 again after `reconnect`. So is a fresh `initialize` without another live
+  connection: that client has forgotten its old numbers.
 """
 
 from collections import OrderedDict
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from innkeeper.engine.effects import JsonObject
-from innkeeper.wire.json import JsonError, decode
+from innkeeper.wire.json import JsonError, decode, encode
 from innkeeper.wire.jsonrpc import Correlator
 
 REMEMBERED_DISPATCHES = 4096
@@ -29,13 +30,21 @@ class Client:
     connections: set[int] = field(default_factory=set)
     left_behind: set[str] = field(default_factory=set)
     """Channels that its last connection was subscribed to, until it resumes or its grace period ends."""
-    applied: OrderedDict[int, int] = field(default_factory=OrderedDict)
-    """clientSeq -> serverSeq of the dispatches seen, oldest first, bounded."""
+    applied: OrderedDict[int, tuple[int, int]] = field(default_factory=OrderedDict)
+    """clientSeq -> (serverSeq, digest of channel and action) of the dispatches seen, oldest first, bounded."""
     recalled: bool = True
     """False until its numbers in an earlier run's window have been read."""
 
-    def remember(self, client_seq: int, seq: int) -> None:
-        self.applied[client_seq] = seq
+    def applied_as(self, client_seq: int, content: int) -> int | None:
+        """The number under which this very dispatch was applied before; None for a new one."""
+        known = self.applied.get(client_seq)
+        if known is None or known[1] == content:
+            return None if known is None else known[0]
+        self.applied.clear()
+        return None
+
+    def remember(self, client_seq: int, content: int, seq: int) -> None:
+        self.applied[client_seq] = (seq, content)
         if len(self.applied) > REMEMBERED_DISPATCHES:
             self.applied.popitem(last=False)
 
@@ -52,6 +61,11 @@ class Connection:
     requests: Correlator[int] = field(default_factory=Correlator)
 
 
+def digest(channel: str, action: JsonObject) -> int:
+    """Tells one dispatch from another, within this process."""
+    return hash((channel, encode(action)))
+
+
 def recall_dispatches(client: Client, bodies: Any) -> None:
     """Fill `applied` from the stored envelopes of an earlier run, so that re-sent dispatches stay idempotent."""
     client.recalled = True
@@ -65,4 +79,5 @@ def recall_dispatches(client: Client, bodies: Any) -> None:
             continue
         origin = envelope.get("origin") if isinstance(envelope, Mapping) else None
         if isinstance(envelope, Mapping) and isinstance(origin, Mapping) and origin.get("clientId") == client.client_id:
-            client.remember(int(origin["clientSeq"]), int(envelope["serverSeq"]))
+            content = digest(envelope["channel"], envelope["action"])
+            client.remember(int(origin["clientSeq"]), content, int(envelope["serverSeq"]))

@@ -12,7 +12,7 @@ from typing import Any, TypeGuard
 
 from innkeeper.engine.admission import Context, refuse
 from innkeeper.engine.channels import Channel
-from innkeeper.engine.clients import Client, Connection
+from innkeeper.engine.clients import Client, Connection, digest
 from innkeeper.engine.effects import Admission, Effect, JsonObject, Origin, Refuse, Send
 from innkeeper.engine.envelopes import action_frame
 from innkeeper.engine.ledger import ClientAction, Ledger
@@ -39,7 +39,8 @@ class Dispatching:
         if channel is None or channel.dropped or not channel.visible:
             return []
         origin = Origin(client.client_id, client_seq)
-        if (applied := client.applied.get(origin.client_seq)) is not None:
+        content = digest(uri, action)
+        if (applied := client.applied_as(origin.client_seq, content)) is not None:
             return self._applied_before(peer, channel, action, origin, applied)
         action = complete_action(action, now)
         why = self._refuse_shape(peer, channel, action)
@@ -55,7 +56,7 @@ class Dispatching:
             effects.extend(load_turns_back_to(self._ledger, channel, turn_id))
         accepted = ClientAction(peer.id, uri, admission.action, origin, admission.also)
         effects.extend(self._ledger.accept(accepted))
-        client.remember(origin.client_seq, self._ledger.last_seq)
+        client.remember(origin.client_seq, content, self._ledger.last_seq)
         return effects
 
     def _applied_before(
