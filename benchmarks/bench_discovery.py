@@ -16,10 +16,11 @@ from innkeeper.workspace.files import LocalFiles
 
 TARGET_MS = 500.0
 PLAIN = "---\nname: skill-{n}\ndescription: Checks part {n} of the work and says what is missing\n---\n\n# Part {n}\n"
-YAML = (
+RICH = (
     "---\nname: skill-{n}\ndescription: >\n  Checks part {n} of the work:\n  says what is missing\n"
     "metadata:\n  author: somebody\nallowed-tools: [Read, Grep]\n---\n\n# Part {n}\n"
 )
+LIBRARY = PLAIN.replace("name:", "metadata:\n  owner:\n    team: a\nname:", 1)
 BODY = "Read the files, then write what you found. " * 40
 
 
@@ -61,9 +62,11 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     plain = measure("simple front matter", PLAIN, options.skills, options.rounds)
-    measure("front matter by YAML", YAML, options.skills, options.rounds)
-    print(f"target: {options.skills} skills in {TARGET_MS:.0f} ms: {'met' if plain <= TARGET_MS else 'MISSED'}")
-    return 0 if plain <= TARGET_MS else 1
+    rich = measure("lists and block texts", RICH, options.skills, options.rounds)
+    measure("by the YAML library", LIBRARY, options.skills, options.rounds)
+    met = max(plain, rich) <= TARGET_MS
+    print(f"target: {options.skills} skills in {TARGET_MS:.0f} ms: {'met' if met else 'MISSED'}")
+    return 0 if met else 1
 
 
 if __name__ == "__main__":

@@ -145,6 +145,8 @@ def test_a_file_written_now_is_fresh_and_an_old_one_is_not(tmp_path: Path) -> No
     path.write_text("one", "utf-8")
 
     assert files.stat(str(path)).fresh
+    os.utime(path, (2**33, 2**33))
+    assert files.stat(str(path)).stamp[0] == 2**33 * 10**9
     assert not files.stat("/").fresh
 
 

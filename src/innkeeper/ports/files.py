@@ -7,16 +7,16 @@ Rules
 * Methods are synchronous and meant for a thread; a port may be shared by threads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, TypeAlias
+from typing import Final, Literal, Protocol, TypeAlias
 
 FileKind: TypeAlias = Literal["file", "directory", "other"]
 FaultReason: TypeAlias = Literal["missing", "denied", "loop", "tooLarge", "notAFile", "notADirectory", "failed"]
 Stamp: TypeAlias = tuple[int, ...]
 """Changes whenever what is behind a path does: times of modification and status, size, inode, device."""
 
-FAULTS: dict[FaultReason, str] = {
+FAULTS: Final[Mapping[FaultReason, str]] = {
     "missing": "it does not exist",
     "denied": "it may not be read",
     "loop": "its links lead in a circle",

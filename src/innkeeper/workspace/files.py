@@ -2,6 +2,8 @@
 
 Rules
 * A file is opened without blocking and looked at before it is read, so that a pipe in a workspace hangs nobody.
+* Freshness goes by the time of the last status change, which the system sets by itself at every write; a file's own
+  time may lie in the future for ever.
 * Status changes count for the stamp: a file that became readable is a changed file.
 """
 
@@ -9,14 +11,15 @@ import errno
 import os
 import stat as modes
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Final
 
 from innkeeper.ports.files import Entry, FaultReason, FileFault, FileKind, Stat
 
-FRESH_NANOSECONDS = 100_000_000
+FRESH_NANOSECONDS: Final = 100_000_000
 """Several ticks of the coarsest clock that file systems of our platforms stamp with."""
 
-_REASONS: dict[int, FaultReason] = {
+_REASONS: Final[Mapping[int, FaultReason]] = {
     errno.ENOENT: "missing",
     errno.EACCES: "denied",
     errno.EPERM: "denied",
@@ -35,9 +38,8 @@ class LocalFiles:
             found = os.stat(path)
         except (OSError, ValueError) as error:
             raise _fault(error) from None
-        latest = max(found.st_mtime_ns, found.st_ctime_ns)
         stamp = (found.st_mtime_ns, found.st_ctime_ns, found.st_size, found.st_ino, found.st_dev)
-        return Stat(_kind(found.st_mode), stamp, time.time_ns() - latest < FRESH_NANOSECONDS)
+        return Stat(_kind(found.st_mode), stamp, time.time_ns() - found.st_ctime_ns < FRESH_NANOSECONDS)
 
     def entries(self, path: str, limit: int) -> tuple[Entry, ...]:
         found: list[Entry] = []

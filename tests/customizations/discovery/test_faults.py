@@ -7,6 +7,7 @@ import pytest
 
 from customizations.discovery.memory import Link, MemoryFiles
 from innkeeper.customizations.discovery import DiscoveredContainer, Discovery, Places, PluginRoot, limits, walking
+from innkeeper.ports.files import FileFault, Stat
 from innkeeper.workspace.files import LocalFiles
 
 
@@ -224,3 +225,16 @@ def test_a_broken_hooks_file_stands_for_itself() -> None:
     found = [item for item in Discovery(files).scan(Places(workspaces=("/w",))).containers if item.children]
 
     assert [states(item) for item in found] == [{"a": "error"}, {"settings": "error"}]
+
+
+def test_a_location_that_may_not_be_looked_at_is_an_error() -> None:
+    class Closed(MemoryFiles):
+        def stat(self, path: str) -> Stat:
+            if path.startswith("/w/.claude/agents"):
+                raise FileFault("denied")
+            return super().stat(path)
+
+    files = Closed({"/w/.claude/agents/a.md": ""})
+    found = Discovery(files).scan(Places(workspaces=("/w",))).containers[0]
+
+    assert (found.load, found.children) == ({"kind": "error", "message": "it may not be read"}, ())

@@ -320,3 +320,31 @@ def test_a_plugin_of_a_client_has_the_clients_uris() -> None:
         "client-fs://c1/plugin/skills/a%20b/SKILL.md",
     ]
     assert P not in repr([child.uri for child in found.children])
+
+
+def test_an_extension_of_the_wrong_form_leaves_the_defaults() -> None:
+    content = {"$schema": SCHEMA, "extensions": {EXTENSION: []}}
+    found = discover({"plugin.json": json.dumps(content), "skills/a/SKILL.md": ""})
+
+    assert names(found) == ["a"]
+    assert message(found) == "plugin.json: extensions.com.github.copilot is not an object"
+
+
+@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 300])
+def test_a_server_with_a_name_that_cannot_be_shown_is_left_out(name: str) -> None:
+    found = discover({".mcp.json": manifest(mcpServers={name: {}, "ok": {}})})
+
+    assert names(found) == ["ok"]
+    assert "a server's name" in message(found)
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": 5}'])
+def test_a_broken_servers_file_is_told(text: str) -> None:
+    found = discover({".mcp.json": text, "skills/a/SKILL.md": ""})
+    assert (names(found), found.load["kind"]) == (["a"], "degraded")
+
+
+@pytest.mark.parametrize("content", [{"name": 5}, {"name": "a\nb"}, {"version": []}])
+def test_a_name_or_version_of_the_wrong_form_is_left_out(content: dict[str, object]) -> None:
+    found = discover({".plugin/plugin.json": json.dumps(content)})
+    assert (found.name, found.version, found.load["kind"]) == ("p", None, "degraded")

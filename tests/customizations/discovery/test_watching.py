@@ -34,7 +34,7 @@ class Published:
                 await self._more.wait()
         return self.changes[count - 1]
 
-    async def name(self, name: str) -> None:
+    async def wait_for(self, name: str) -> None:
         """Wait for a child of that name."""
         async with asyncio.timeout(5):
             while not any(c.name == name for s in self.changes for i in s.changes for c in i.changed):
@@ -119,7 +119,7 @@ async def test_a_change_between_the_scan_and_the_watch_is_not_lost() -> None:
                 yield reports
 
     async with running(follow(Discovery(files), files, Late(), Places(workspaces=("/w",)), published)):
-        await published.name("b")
+        await published.wait_for("b")
 
 
 async def test_a_directory_that_comes_is_watched_from_then_on() -> None:
@@ -131,7 +131,7 @@ async def test_a_directory_that_comes_is_watched_from_then_on() -> None:
         await watches.until_watched("/w/.claude/skills")
         files.put("/w/.claude/skills/a/SKILL.md", "")
         assert watches.change("/w/.claude/skills/a")
-        await published.name("a")
+        await published.wait_for("a")
 
 
 async def test_real_files_are_followed_from_an_empty_workspace_on(tmp_path: Path) -> None:
@@ -140,11 +140,11 @@ async def test_real_files_are_followed_from_an_empty_workspace_on(tmp_path: Path
         skill = tmp_path / ".claude" / "skills" / "first" / "SKILL.md"
         skill.parent.mkdir(parents=True)
         skill.write_text("x", "utf-8")
-        await published.name("first")
+        await published.wait_for("first")
         (tmp_path / "CLAUDE.md").write_text("x", "utf-8")
-        await published.name("CLAUDE.md")
+        await published.wait_for("CLAUDE.md")
         skill.write_text("---\nname: renamed\n---\n", "utf-8")
-        await published.name("renamed")
+        await published.wait_for("renamed")
 
 
 async def test_a_real_plugin_is_followed_when_it_comes(tmp_path: Path) -> None:
@@ -153,4 +153,4 @@ async def test_a_real_plugin_is_followed_when_it_comes(tmp_path: Path) -> None:
         assert (await published.wait(1)).containers[0].load["kind"] == "error"
         (tmp_path / "p" / "agents").mkdir(parents=True)
         (tmp_path / "p" / "agents" / "a.md").write_text("x", "utf-8")
-        await published.name("a")
+        await published.wait_for("a")

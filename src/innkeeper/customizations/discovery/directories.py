@@ -83,8 +83,6 @@ def _collect(walk: Walk, location: Location, path: str, uri: str, children: Chil
         for found in walk.files(path, wanted):
             _add_hooks(walk.cache, found, HookSource(child_uri(uri, found.relative)), location.suffixes, children)
         return
-    if location.contents == "mcpServer":
-        return
     leaves = Leaves(walk.cache, uri, location.contents, location.syntax, location.always, location.own_names)
     if location.contents == "skill":
         for found in walk.skills(path, location.depth):

@@ -3,7 +3,7 @@
 Rules
 * Nothing is constructed: the YAML library composes nodes, and the texts of plain, quoted and block scalars and of flat
   lists are taken as written; whatever is nested deeper is passed over. So no tag, alias or number can do harm.
-* Lines of the form `key: text`, which nearly all files consist of, are read without the library, to the same result.
+* What `plain_yaml` can read is read without the library, to the same result.
 * A pattern that begins with `*` may stand without quotes, as Cursor writes it, though YAML does not allow that.
 * Keys are compared without case, `-` and `_`. No text makes this raise; a fault is a problem in the result.
 """
@@ -11,25 +11,16 @@ Rules
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING
 
 from innkeeper.customizations.discovery.limits import FLOW_OPENINGS, FRONT_MATTER_CHARACTERS
+from innkeeper.customizations.discovery.plain_yaml import Value, normalized, read_plain
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import Node
 
-Value: TypeAlias = str | tuple[str, ...]
-
 _OPEN = re.compile(r"---[ \t]*(?:\n|\Z)")
-_LINE = re.compile(
-    r"""(?P<key>[A-Za-z][\w-]*):(?:[ ]+(?:
-        "(?P<double>[^"\\]*)" | '(?P<single>[^']*)'
-        | (?P<plain>[^\W_](?:[^:\#] | :(?=\S) | (?<=\S)\#)*+)
-    ))?[ ]*""",
-    re.VERBOSE,
-)
 _PATTERN = re.compile(r"^((?:globs|applyTo|paths):)[ \t]++(\*[^\n]*+)", re.MULTILINE)
-_NULL: Final = frozenset({"null", "Null", "NULL"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,25 +45,6 @@ def read(text: str) -> FrontMatter:
     return read_yaml(block) if plain is None else FrontMatter(plain)
 
 
-def read_plain(block: str) -> dict[str, Value] | None:
-    """The fields of a block in which every line is `key: text`; None when a line is of another form, or a key comes
-    twice, and YAML has to say what it means."""
-    fields: dict[str, Value] = {}
-    for line in block.split("\n"):
-        if not line:
-            continue
-        found = _LINE.fullmatch(line)
-        if found is None or not line.isprintable():
-            return None
-        key = normalized(found["key"])
-        if key in fields:
-            return None
-        quoted = found["double"] if found["double"] is not None else found["single"]
-        plain = (found["plain"] or "").rstrip(" ")
-        fields[key] = quoted if quoted is not None else "" if plain in _NULL else plain
-    return fields
-
-
 def read_yaml(block: str) -> FrontMatter:
     """The fields of any block, by the YAML library."""
     from ruamel.yaml import YAML
@@ -83,7 +55,7 @@ def read_yaml(block: str) -> FrontMatter:
     yaml = YAML(typ="safe", pure=True)
     yaml.composer.warn_double_anchors = False
     try:
-        root = yaml.compose(block)
+        root = yaml.compose(block if block.endswith("\n") else f"{block}\n")
     except Exception as error:  # A parser of another project, on any text: it is known to leak errors of every kind.
         return FrontMatter(problem=_problem(error))
     if root is None:
@@ -91,10 +63,6 @@ def read_yaml(block: str) -> FrontMatter:
     if not isinstance(root, MappingNode):
         return FrontMatter(problem="its front matter is not a mapping")
     return _fields(root.value)
-
-
-def normalized(key: str) -> str:
-    return key.replace("-", "").replace("_", "").lower()
 
 
 def _single_quoted(text: str) -> str:

@@ -13,7 +13,7 @@ from typing import Final, Literal, TypeAlias, assert_never
 
 from innkeeper.customizations.discovery import front_matter
 from innkeeper.customizations.discovery.faults import failed, loaded_with
-from innkeeper.customizations.discovery.front_matter import FrontMatter, Value, normalized
+from innkeeper.customizations.discovery.front_matter import FrontMatter
 from innkeeper.customizations.discovery.items import (
     DiscoveredAgent,
     DiscoveredChild,
@@ -22,6 +22,7 @@ from innkeeper.customizations.discovery.items import (
     DiscoveredSkill,
 )
 from innkeeper.customizations.discovery.limits import LIST_ITEMS, NAME_CHARACTERS, TEXT_CHARACTERS, TOML_CHARACTERS
+from innkeeper.customizations.discovery.plain_yaml import Value, normalized
 from innkeeper.protocol.session.state import CustomizationLoadState
 
 LeafType: TypeAlias = Literal["agent", "skill", "prompt", "rule"]

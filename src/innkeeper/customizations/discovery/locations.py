@@ -7,8 +7,8 @@ order of publication.
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from innkeeper.customizations.discovery.items import ChildType, Ecosystem
-from innkeeper.customizations.discovery.leaves import Syntax
+from innkeeper.customizations.discovery.items import Ecosystem
+from innkeeper.customizations.discovery.leaves import LeafType, Syntax
 from innkeeper.customizations.discovery.limits import DEPTH, SKILL_DEPTH
 
 Naming: TypeAlias = Literal["stem", "path", "colons"]
@@ -23,7 +23,7 @@ class Location:
     file counts."""
 
     path: str
-    contents: ChildType
+    contents: LeafType | Literal["hook"]
     ecosystem: Ecosystem
     suffixes: tuple[str, ...] = (".md",)
     depth: int = 1
