@@ -250,6 +250,10 @@ class ProjectServers:
             raise McpRefused(reason or "SERVER_NOT_CONNECTED", mount.declared.name)
         return found, mount, mount.connection
 
+    def mounted(self, session: str, server: str) -> tuple[MountedSession, Mount]:
+        """A server of the session, whatever its state. Raises McpRefused: unknown server."""
+        return self._locate(session, server)
+
     def usable(self, session: str) -> Iterable[tuple[Mount, Connection]]:
         """The servers of the session that are on and connected, in file order."""
         found = self._sessions.get(session)
