@@ -1,0 +1,253 @@
+"""TOML's front end of the engine (M8.1).
+
+Rules
+* A value changes as little as its form allows: a table by its keys, a list by its items, so that the comments of what
+  stays stay too.
+* A table of its own becomes a section, a list of tables an array of tables; inside an inline form everything is inline.
+* What is written in a way that cannot be kept is refused: `split`.
+"""
+
+from collections.abc import Mapping, Sequence
+from difflib import SequenceMatcher
+from typing import Any, Final
+
+from innkeeper.editing.edits import Delete, Edit, Insert, NoSuchPlace, Path, Put, lookup, same
+from innkeeper.editing.engine import Splice
+from innkeeper.editing.refusals import EditUnsafe
+from innkeeper.editing.toml import inline, layout, reading
+from innkeeper.editing.toml.model import Document, Keys, Section, Value
+from innkeeper.editing.toml.places import Places, Slot, find
+from innkeeper.editing.toml.scanner import scan
+from innkeeper.editing.toml.writing import value_text
+
+
+class Toml:
+    """A `Format` of the engine; has no state."""
+
+    def parse(self, text: str) -> dict[str, Any]:
+        try:
+            return reading.parse(text)
+        except reading.TomlInvalid as error:
+            raise EditUnsafe("duplicate" if error.twice else "syntax", line=error.line) from error
+
+    def steps(self, text: str, data: Any, edit: Edit) -> Sequence[Edit]:
+        match edit:
+            case Delete(path):
+                return [edit] if _has(data, path) else []
+            case Insert(path, value):
+                if not _has(data, path[:-1]):
+                    return [_with_parents(data, Put(path[:-1], [value]))]
+                known = lookup(data, path[:-1])
+                return [Insert((*path[:-1], min(_position(path), len(known))), value)]
+            case Put(path, value):
+                if not _has(data, path):
+                    return [_with_parents(data, edit)]
+                return _changes(scan(text), path, lookup(data, path), value)
+
+    def splices(self, text: str, step: Edit) -> Sequence[Splice]:
+        document = scan(text)
+        match step:
+            case Put(path, value):
+                places = find(document, path)
+                if places.slot is not None:
+                    return [_replaced(document, places.slot, value)]
+                if places.anywhere:
+                    raise EditUnsafe("split", line=_line(document, places))
+                return _added(document, path, value)
+            case Delete(path):
+                return _removed(document, find(document, path))
+            case Insert(path, value):
+                return _inserted(document, path[:-1], _position(path), value)
+
+
+TOML: Final = Toml()
+
+
+def _changes(document: Document, path: Path, old: Any, new: Any) -> list[Edit]:
+    """The least steps from one value to another."""
+    if same(old, new):
+        return []
+    if isinstance(old, dict) and isinstance(new, Mapping):
+        steps = [step for key in old if key in new for step in _changes(document, (*path, key), old[key], new[key])]
+        steps += [Put((*path, key), value) for key, value in new.items() if key not in old]
+        return [*steps, *(Delete((*path, key)) for key in old if key not in new)]
+    places = find(document, path)
+    in_place = places.slot is not None
+    if isinstance(old, list) and isinstance(new, (list, tuple)) and (in_place or _is_section(new)):
+        return _item_changes(document, path, old, list(new))
+    if not in_place and isinstance(path[-1], int):
+        raise EditUnsafe("split", line=_line(document, places))
+    return [Put(path, new)] if in_place else [Delete(path), Put(path, new)]
+
+
+def _item_changes(document: Document, path: Path, old: list[Any], new: list[Any]) -> list[Edit]:
+    steps: list[Edit] = []
+    matcher = SequenceMatcher(None, [*map(_canonical, old)], [*map(_canonical, new)], autojunk=False)
+    for kind, start, end, new_start, new_end in reversed(matcher.get_opcodes()):
+        if kind == "equal":
+            continue
+        both = min(end - start, new_end - new_start)
+        steps += [Delete((*path, index)) for index in range(end - 1, start + both - 1, -1)]
+        steps += [
+            Insert((*path, start + offset), new[new_start + offset]) for offset in range(both, new_end - new_start)
+        ]
+        for offset in range(both):
+            steps += _changes(document, (*path, start + offset), old[start + offset], new[new_start + offset])
+    return steps
+
+
+def _canonical(value: Any) -> str:
+    """Equal for equal values, and only for those."""
+    match value:
+        case Mapping():
+            return f"{{{','.join(f'{key!r}:{_canonical(value[key])}' for key in sorted(value))}}}"
+        case list() | tuple():
+            return f"[{','.join(map(_canonical, value))}]"
+    return f"{type(value).__name__}:{value!r}"
+
+
+def _replaced(document: Document, slot: Slot, value: Any) -> Splice:
+    old = slot.value
+    literal = _literal(document, [old] if old.kind == "scalar" else _scalars(old))
+    return Splice(old.start, old.end, value_text(value, literal=literal))
+
+
+def _removed(document: Document, places: Places) -> list[Splice]:
+    slots = [slot for slot in (places.slot, *places.dotted) if slot is not None]
+    inside = [slot for slot in slots if isinstance(slot.holder, Value)]
+    if len(inside) > 1:
+        raise EditUnsafe("split", line=_line(document, places))
+    spans = layout.remove_sections(document, places.sections)
+    for slot in slots:
+        if isinstance(slot.holder, Section):
+            spans.append(layout.remove_entry(document, slot.holder.entries[slot.index]))
+        else:
+            spans += inline.remove_member(document, slot.holder, slot.index)
+    return spans
+
+
+def _inserted(document: Document, path: Path, index: int, value: Any) -> list[Splice]:
+    places = find(document, path)
+    if places.slot is not None:
+        array = places.slot.value
+        text = value_text(value, literal=_literal(document, _scalars(array)))
+        return inline.insert_member(document, array, index, text)
+    if not places.sections or not isinstance(value, Mapping):
+        raise EditUnsafe("split", line=_line(document, places))
+    beside = find(document, (*path, max(0, index - 1))).sections
+    indentation = _header_indentation(document, beside[0])
+    lines = layout.section_lines(_keys(path), value, array=True, indentation=indentation)
+    if index == 0:
+        return [layout.add_section_before(document, beside[0], lines)]
+    return [layout.add_section(document, layout.content_end(document, beside[-1]), lines)]
+
+
+def _added(document: Document, path: Path, value: Any) -> list[Splice]:
+    """A key that is not there yet, in whatever form its table has."""
+    parent, key = path[:-1], str(path[-1])
+    if not parent:
+        return [_added_to_section(document, document.sections[0], path, value)]
+    places = find(document, parent)
+    if places.slot is not None:
+        holder = places.slot.value
+        line = layout.entry_line((key,), value, literal=_literal(document, _scalars(holder)))
+        return inline.insert_member(document, holder, len(holder.members), line)
+    own = next((section for section in places.sections if section.path == parent), None)
+    if own is not None:
+        return [_added_to_section(document, own, path, value)]
+    if places.dotted:
+        return _added_dotted(document, places.dotted[-1], path, value)
+    if not places.sections:
+        return _added(document, parent, {key: value})
+    if _is_section(value):
+        return [_new_section(document, places.sections, path, value)]
+    lines = layout.section_lines(_keys(parent), {key: value}, array=False)
+    return [layout.add_section_before(document, places.sections[0], lines)]
+
+
+def _added_to_section(document: Document, section: Section, path: Path, value: Any) -> Splice:
+    habit = any(entry.value.kind == "table" for entry in section.entries)
+    if _is_section(value) and not (habit and section.path):
+        below = find(document, section.path).sections if section.path else ()
+        return _new_section(document, below, path, value)
+    line = layout.entry_line((str(path[-1]),), value, literal=_literal(document, _scalars(section)))
+    return layout.add_entry(document, section, line)
+
+
+def _added_dotted(document: Document, neighbour: Slot, path: Path, value: Any) -> list[Splice]:
+    """Behind an entry `a.b = …`: `a.key = …`."""
+    holder = neighbour.holder
+    beside = neighbour.member
+    if not isinstance(holder, Section):
+        raise EditUnsafe("split", line=document.line(beside.start))
+    keys = _keys(path[len(holder.path) :])
+    line = layout.entry_line(keys, value, literal=_literal(document, _scalars(holder)))
+    return [layout.add_line_behind(document, beside.start, beside.end, line)]
+
+
+def _new_section(document: Document, siblings: Sequence[Section], path: Path, value: Any) -> Splice:
+    """`[path]`, or one `[[path]]` an item, behind the sections of its table."""
+    tables = [value] if isinstance(value, Mapping) else list(value)
+    lines: list[str] = []
+    for table in tables:
+        lines += [*([""] if lines else []), *layout.section_lines(_keys(path), table, array=table is not value)]
+    start = layout.content_end(document, siblings[-1]) if siblings else layout.end_of_all(document)
+    return layout.add_section(document, start, lines)
+
+
+def _is_section(value: Any) -> bool:
+    tables = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(item, Mapping) for item in value)
+    return isinstance(value, Mapping) or tables
+
+
+def _with_parents(data: Any, edit: Put) -> Put:
+    """The edit at the first table on its way that is missing."""
+    path, value = edit.path, edit.value
+    while len(path) > 1 and not _has(data, path[:-1]):
+        value = [value] if isinstance(path[-1], int) else {path[-1]: value}
+        path = path[:-1]
+    return Put(path, value)
+
+
+def _has(data: Any, path: Path) -> bool:
+    try:
+        lookup(data, path)
+    except NoSuchPlace:
+        return False
+    return True
+
+
+def _position(path: Path) -> int:
+    last = path[-1]
+    if not isinstance(last, int):
+        raise NoSuchPlace(path)
+    return last
+
+
+def _keys(path: Path) -> Keys:
+    """The path as headers spell it."""
+    return tuple(part for part in path if isinstance(part, str))
+
+
+def _scalars(holder: Section | Value) -> list[Value]:
+    found: list[Value] = []
+    for member in holder.members:
+        found += [member.value] if member.value.kind == "scalar" else _scalars(member.value)
+    return found
+
+
+def _literal(document: Document, neighbours: Sequence[Value]) -> bool:
+    """Whether the text among these values is written in single quotes."""
+    quotes = [document.text[value.start] for value in neighbours if document.text[value.start] in "'\""]
+    return bool(quotes) and all(quote == "'" for quote in quotes)
+
+
+def _header_indentation(document: Document, section: Section) -> str:
+    bracket = document.text.index("[", section.start)
+    return document.text[section.start : bracket]
+
+
+def _line(document: Document, places: Places) -> int | None:
+    starts = [slot.member.start for slot in (places.slot, *places.dotted) if slot is not None]
+    starts += [section.start for section in places.sections]
+    return document.line(min(starts)) if starts else None
