@@ -20,7 +20,8 @@ def parse(text: str, format: Format) -> Document:
         document = parse_jsonc(text)
     except JsoncError as error:
         line = 0 if error.code == "FILE_EMPTY" else line_of(text, error.offset)
-        raise FormatError(error.code, line, _hint(text, error.offset)) from None
+        hint = _hint(text, error.offset) if error.code == "FILE_SYNTAX" else ""
+        raise FormatError(error.code, line, hint) from None
     if format == "json" and not document.plain_json:
         raise FormatError("FILE_SYNTAX", 0, "strictJson")
     return document

@@ -96,9 +96,10 @@ def _fields(preset: Preset, entry: Node, written: Written | None) -> list[Note]:
         own |= {"required", "startup_timeout_sec", "startup_timeout_ms"}
     foreign = {preset.fields[name][0] for name in preset.foreign if preset.fields.get(name)}
     claims = [field.key for field in entry.members if _claims(field, preset)]
-    unknown = [f.key for f in entry.members if (f.key not in own or f.key in foreign) and f.key not in claims]
+    known = own - foreign | TRUST_CLAIMS
     if preset.dialect == "codex":
-        unknown = [key for key in unknown if key != "tools"]
+        known |= {"tools"}
+    unknown = [field.key for field in entry.members if field.key not in known and field.key not in claims]
     if written is not None and written.transport == "http" and written.environment_file is not None:
         unknown.append(".".join(preset.fields["envFile"]))
     notes: list[Note] = []
@@ -112,7 +113,8 @@ def _fields(preset: Preset, entry: Node, written: Written | None) -> list[Note]:
 
 
 def _claims(field: Member, preset: Preset) -> bool:
-    if field.value.value is False or field.value.kind == "null":
+    empty = field.value.kind in ("array", "object") and not (field.value.items or field.value.members)
+    if field.value.value is False or field.value.kind == "null" or empty:
         return False
     if field.key in TRUST_CLAIMS:
         return True
@@ -122,12 +124,12 @@ def _claims(field: Member, preset: Preset) -> bool:
     return any(tool.get(policy) is not None for tool in tools for policy in _POLICIES)
 
 
-def _unknown_hint(preset: Preset, unknown: list[str], own: Iterable[str], foreign: Iterable[str]) -> str:
+def _unknown_hint(preset: Preset, unknown: list[str], own: set[str], foreign: set[str]) -> str:
     if preset.dialect == "codex" and _CODEX_TOP_LEVEL & set(unknown):
         return "swallowed"
     if set(unknown) <= set(foreign):
         return "foreignSwitch"
-    close = [key for key in unknown if key not in foreign and difflib.get_close_matches(key, list(own), 1, 0.7)]
+    close = [key for key in unknown if key not in own and difflib.get_close_matches(key, list(own), 1, 0.7)]
     return "nearField" if close else ""
 
 

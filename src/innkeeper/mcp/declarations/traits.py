@@ -38,13 +38,14 @@ DIFFERENCES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
             "EnvNumber",
             "ForeignVariable",
             "MissingVariable",
+            "LiteralVariable",
             "CodexSources",
         ),
         "vscode": ("HttpUrl", "Switch", "PlainVariable", "Filter", "CodexSources"),
         "codex": ("HttpUrl", "EnvFile", "EnvNumber", "AnyVariable", "OddName", "TypeSse"),
         "cursor": ("HttpUrl", "Switch", "Filter", "CodexSources", "LongName"),
-        "gemini": ("BareUrl", "Switch", "EnvFile", "ForeignVariable", "CodexSources"),
-        "qwen": ("UrlWithoutType", "Switch", "EnvFile", "ForeignVariable", "CodexSources"),
+        "gemini": ("BareUrl", "Switch", "EnvFile", "ForeignVariable", "LiteralVariable", "CodexSources"),
+        "qwen": ("UrlWithoutType", "Switch", "EnvFile", "ForeignVariable", "LiteralVariable", "CodexSources"),
     }
 )
 """Client -> traits that it treats differently. The text is `declaration.hint.<client><trait>`."""
@@ -71,9 +72,10 @@ def traits_of(source: Source, member: Member, written: Written | None) -> frozen
         "OddName": re.fullmatch(r"[a-zA-Z0-9_-]+", member.key) is None,
         "LongName": len(member.key) > CURSOR_NAME_LIMIT,
     }
-    return frozenset(
-        {trait for trait, holds in found.items() if holds} | _variables(entry) | _of_written(entry, written)
-    )
+    variables = _variables(entry)
+    if preset.interpolation == "none":
+        variables = {"LiteralVariable"} if variables else set()
+    return frozenset({trait for trait, holds in found.items() if holds} | variables | _of_written(entry, written))
 
 
 def _of_written(entry: Node, written: Written | None) -> set[str]:

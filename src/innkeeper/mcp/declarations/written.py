@@ -199,8 +199,8 @@ class _Reader:
         stated = self.text("transport")
         meaning = None if stated is None else self.preset.transports.get(stated, "TRANSPORT_UNKNOWN")
         if meaning is not None and meaning not in ("stdio", "http"):
-            lower = stated is not None and stated.lower() in self.preset.transports
-            raise Refused(meaning, detail=self.key("transport"), hint="lowerCase" if lower and stated else "")
+            lower = meaning == "TRANSPORT_UNKNOWN" and str(stated).lower() in self.preset.transports
+            raise Refused(meaning, detail=self.key("transport"), hint="lowerCase" if lower else "")
         streamable = self._text(self.entry.get("httpUrl"), "httpUrl") if self.preset.dialect == "gemini" else None
         plain = self.text("url")
         url = streamable if streamable is not None else plain
