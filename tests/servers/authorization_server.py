@@ -334,7 +334,7 @@ def served(app: ASGIApp, listener: socket.socket) -> Iterator[None]:
     try:
         yield
     finally:
-        server.should_exit = True
+        server.should_exit = server.force_exit = True
         thread.join(5)
         listener.close()
 

@@ -50,6 +50,7 @@ class ServerAccess:
         self.requirement: McpAuthRequirement | None = None
         self.shown: Token | None = None
         """The last token that the server took."""
+        self._asked: tuple[str, ...] = ()
         self._joined = joined
         self._ran_out = False
         self._lock = asyncio.Lock()
@@ -71,6 +72,12 @@ class ServerAccess:
         if self.discovered is not None and self.discovered.foreign:
             return "its metadata names another resource"
         return "it has no protected-resource metadata"
+
+    @property
+    def scopes(self) -> tuple[str, ...]:
+        """What a step-up asks for besides: every scope that the server ever named, and those of the token it took."""
+        had = () if self.shown is None else sorted(self.shown.scopes or ())
+        return tuple(dict.fromkeys((*had, *self._asked)))
 
     @property
     def waited_for(self) -> bool:
@@ -122,18 +129,16 @@ class ServerAccess:
                 renewed = await self._joined.renewals.renew(shown, self.url)
                 if renewed is not None and renewed not in tried:
                     return renewed
-                tokens.take(shown)
-                if shown.credentials is not None and shown.credentials.refresh_token is None:
+                if shown.credentials is None or shown.credentials.refresh_token is None:
                     await tokens.forget(shown)
-        other = tokens.current(self.url)
-        if other is None or other in tried or other is shown or tokens.expired(other) or not is_private(self.url):
-            return None
-        return other
+        other = tokens.current(self.url, tried)
+        return None if other is None or tokens.expired(other) or not is_private(self.url) else other
 
     async def _learn(self, challenge: Challenge, shown: Token | None) -> None:
         from innkeeper.mcp.oauth.discovery import discover
 
         self.challenge = challenge
+        self._asked = (*self._asked, *(scope for scope in challenge.scopes if scope not in self._asked))
         if self.discovered is None or self.discovered.metadata is None:
             self.discovered = await discover(self.url, challenge)
         metadata = self.discovered.metadata

@@ -2,7 +2,8 @@
 
 Rules
 * A request that was refused for want of a token is sent again with another one (`access`), each token at most once.
-* `left` is called with the status of a refusal that stays one. The answer itself goes on to the SDK.
+* `left` is called with the status of a refusal that stays one. The answer itself goes on to the SDK. A refused stream
+  of notifications (GET) ends nothing: calls that were accepted before may still be running.
 * A token replaces what the declaration says in `Authorization`; without one the declared header goes as it is.
 """
 
@@ -36,5 +37,6 @@ class Bearer(httpx2.Auth):
                 return  # the end of a session is not worth a token
             token = await self._access.refused(challenge, token, tried)
             if token is None:
-                self._left(response.status_code)
+                if request.method == "POST":
+                    self._left(response.status_code)
                 return

@@ -170,7 +170,7 @@ class Authorization:
                 metadata_url=access.discovered.url,
                 client=access.client,
                 registration=None if credentials is None or access.client is not None else credentials.client,
-                granted=() if credentials is None else credentials.scopes,
+                granted=tuple(dict.fromkeys((*(credentials.scopes if credentials else ()), *access.scopes))),
             )
         )
 

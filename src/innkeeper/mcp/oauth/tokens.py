@@ -8,6 +8,7 @@ Rules
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final, Literal
@@ -77,10 +78,10 @@ class Tokens:
     def signed_in(self, resource: str) -> list[Token]:
         return [t for t in self._tokens if t.credentials is not None and t.resource == resource]
 
-    def current(self, url: str) -> Token | None:
-        """The token to show at `url`, expired or not; the last that came, and one that is alive before one that is
-        not."""
-        fitting = [token for token in self._tokens if covers(token.resource, url)]
+    def current(self, url: str, tried: Sequence[Token] = ()) -> Token | None:
+        """The token to show at `url`, expired or not, besides those that were `tried`; the last that came, and one
+        that is alive before one that is not."""
+        fitting = [token for token in self._tokens if token not in tried and covers(token.resource, url)]
         alive = [token for token in fitting if not self.expired(token)]
         return next(reversed(alive or fitting), None)
 
