@@ -7,6 +7,8 @@ from urllib.parse import urlsplit
 
 URL_LIMIT: Final = 65_536
 
+_LONE = re.compile("[\ud800-\udfff]")
+_UNPRINTABLE = re.compile(r"[\x00-\x20]")
 _HEADER_NAME = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _HEADER_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
 _OWNED_HEADERS: Final = frozenset(
@@ -37,9 +39,7 @@ def check_text(value: str) -> str | None:
     """A value that can be handed to a process: encodable, without NUL."""
     if "\0" in value:
         return "NUL_BYTE"
-    if any("\ud800" <= character <= "\udfff" for character in value):
-        return "FIELD_VALUE"
-    return None
+    return None if value.isascii() or _LONE.search(value) is None else "FIELD_VALUE"
 
 
 def check_trimmed(value: str) -> str | None:
@@ -51,7 +51,7 @@ def check_url(value: str) -> str | None:
     """An absolute http or https address with a host."""
     if code := check_trimmed(value):
         return code
-    if len(value) > URL_LIMIT or any(ord(character) < 0x21 for character in value):
+    if len(value) > URL_LIMIT or _UNPRINTABLE.search(value):
         return "FIELD_VALUE"
     try:
         parts = urlsplit(value)

@@ -5,12 +5,13 @@ Rules
 * The fingerprint covers what is written; what is launched is what came out of the variables, once.
 """
 
-from innkeeper.mcp.declarations import checks, notes, traits
+from innkeeper.mcp.declarations import checks, notes
 from innkeeper.mcp.declarations.environment_file import EnvironmentFile
 from innkeeper.mcp.declarations.expanding import Source, expand, fingerprint_sources
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.fingerprint import fingerprint
 from innkeeper.mcp.declarations.model import DeclaredServer, Diagnostic, Launch, diagnostic, printable
+from innkeeper.mcp.declarations.traits import own_client_notes, traits_of
 from innkeeper.mcp.declarations.tree import Member
 from innkeeper.mcp.declarations.written import (
     OverrideOnly,
@@ -49,7 +50,8 @@ def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *
         diagnostic(code, source.file, line, name, detail, hint)
         for code, detail, hint in notes.notes_of(source.preset, member, written)
     )
-    found.extend(traits.own_client_notes(source, member, name, line, written))
+    held = traits_of(source, member, written)
+    found.extend(own_client_notes(source, name, line, held))
     told = written or NOTHING_WRITTEN
     return DeclaredServer(
         name=name,
@@ -70,7 +72,7 @@ def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *
         override=override,
         environment_names=(*told.environment, *told.forwarded),
         header_names=(*told.headers, *told.header_variables),
-        traits=traits.traits_of(source, member, written),
+        traits=held,
     )
 
 

@@ -65,26 +65,16 @@ def inside(workspace: str, path: str) -> str:
 
 def signature(workspace: str, relative: str) -> Signature | None:
     """What tells whether the file may have changed; None when it is not there. Links on the way are part of it."""
-    try:
-        found = os.lstat(f"{workspace}/{relative}")
-        linked = stat.S_ISLNK(found.st_mode) or any(
-            stat.S_ISLNK(os.lstat(f"{workspace}/{parent}").st_mode) for parent in _parents(relative)
-        )
-        if not linked:
-            return _signature(found)
-        real = os.path.realpath(f"{workspace}/{relative}", strict=True)
-        return (real, *_signature(os.stat(real)))
-    except (OSError, ValueError):
-        return None
+    return _look(workspace, relative)[0]
 
 
 def read(workspace: str, relative: str, limit: int) -> Content | None:
     """The file's bytes, or None when it is not there. Raises Refused."""
-    before = signature(workspace, relative)
-    if before is None and not os.path.lexists(os.path.join(workspace, relative)):
+    before, linked = _look(workspace, relative)
+    if before is None and not linked:
         return None
     try:
-        descriptor = _open(workspace, relative)
+        descriptor = _open(workspace, _followed(workspace, relative) if linked else relative)
     except (FileNotFoundError, NotADirectoryError):
         return None
     except (OSError, ValueError):
@@ -114,14 +104,37 @@ def decode(content: bytes) -> str:
         raise Refused("FILE_ENCODING") from None
 
 
-def _open(workspace: str, relative: str) -> int:
-    """A descriptor of the file below the workspace. Raises OSError, Refused."""
+def _look(workspace: str, relative: str) -> tuple[Signature | None, bool]:
+    """The signature, and whether a link is on the way."""
+    linked = False
+    try:
+        found = os.lstat(f"{workspace}/{relative}")
+        linked = stat.S_ISLNK(found.st_mode) or any(
+            stat.S_ISLNK(os.lstat(f"{workspace}/{parent}").st_mode) for parent in _parents(relative)
+        )
+        if not linked:
+            return _signature(found), False
+        real = os.path.realpath(f"{workspace}/{relative}", strict=True)
+        return (real, *_signature(os.stat(real))), True
+    except (FileNotFoundError, NotADirectoryError):
+        return None, False
+    except (OSError, ValueError):
+        return None, True
+
+
+def _followed(workspace: str, relative: str) -> str:
+    """Where links lead, relative to the workspace. Raises OSError, Refused."""
     root = os.path.realpath(workspace)
     real = os.path.realpath(os.path.join(root, relative), strict=True)
     if os.path.commonpath([real, root]) != root:
         raise Refused("PATH_ESCAPE")
-    *folders, name = os.path.relpath(real, root).split("/")
-    directory = os.open(root, _DIRECTORY)
+    return os.path.relpath(real, root)
+
+
+def _open(workspace: str, relative: str) -> int:
+    """A descriptor of the file below the workspace; no link is followed on the way. Raises OSError, Refused."""
+    *folders, name = relative.split("/")
+    directory = os.open(workspace, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         for folder in folders:
             below = os.open(folder, _DIRECTORY, dir_fd=directory)

@@ -14,6 +14,7 @@ from innkeeper.limits import DECLARATION_DEPTH
 from innkeeper.mcp.declarations.tree import Document, Kind, Member, Node
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
+_BEFORE_SPACE: Final = frozenset({" ", "\t", "\r", "\n", "/"})
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
 _PLAIN = re.compile(r'[^"\\\x00-\x1f]*')
 _WORDS: Final[dict[str, tuple[Kind, object]]] = {
@@ -57,6 +58,8 @@ class _Scanner:
         self.strict = True
 
     def skip(self) -> None:
+        if self.text[self.at : self.at + 1] not in _BEFORE_SPACE:
+            return
         match = _SPACE.match(self.text, self.at)
         assert match is not None
         if match.end() > self.at and "/" in match.group():

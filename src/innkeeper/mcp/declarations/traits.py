@@ -130,14 +130,11 @@ def differences(server: DeclaredServer, client: str) -> list[str]:
     return [f"{client}{trait}" for trait in DIFFERENCES[client] if trait in held]
 
 
-def own_client_notes(source: Source, member: Member, name: str, line: int, written: Written | None) -> list[Diagnostic]:
+def own_client_notes(source: Source, name: str, line: int, traits: frozenset[str]) -> list[Diagnostic]:
     """What the client whose file this is does differently with the entry."""
     client = source.preset.client
-    if client not in DIFFERENCES or member.value.kind != "object":
-        return []
-    held = traits_of(source, member, written)
     return [
         diagnostic("CLIENT_DIFFERS", source.file, line, name, CLIENTS[client], f"{client}{trait}")
-        for trait in DIFFERENCES[client]
-        if trait in held and trait != "Switch"
+        for trait in DIFFERENCES.get(client, ())
+        if trait in traits and trait != "Switch"
     ]

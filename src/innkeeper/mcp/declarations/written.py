@@ -132,9 +132,10 @@ def is_required(preset: Preset, entry: Node) -> bool:
 
 
 def _refuse_unsupported(preset: Preset, entry: Node) -> None:
-    for key, code in preset.unsupported.items():
-        asked = entry.get(key)
-        if asked is None or asked.kind == "null" or asked.value is False:
+    for member in entry.members:
+        key, asked = member.key, member.value
+        code = preset.unsupported.get(key)
+        if code is None or asked.kind == "null" or asked.value is False:
             continue
         switched = entry.get("sandboxEnabled") if key == "sandbox" else asked.get("enabled")
         if switched is None or switched.value is not False:
@@ -150,9 +151,13 @@ class _Reader:
     def __init__(self, preset: Preset, entry: Node) -> None:
         self.preset = preset
         self.entry = entry
+        self._present = {member.key: member.value for member in entry.members}
 
     def at(self, name: str) -> Node | None:
-        return _at(self.preset, self.entry, name)
+        path = self.preset.fields.get(name)
+        if path is None:
+            return None
+        return self._present.get(path[0]) if len(path) == 1 else self.entry.at(path)
 
     def key(self, name: str) -> str:
         return ".".join(self.preset.fields.get(name, (name,)))
