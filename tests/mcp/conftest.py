@@ -64,13 +64,19 @@ class Asked:
         self.open: asyncio.Future[Answer] | None = None
         self.asked = asyncio.Event()
 
-    async def confirm(self, caller: Caller, confirmation: Confirmation) -> Answer:
+    async def confirm(
+        self, caller: Caller, confirmation: Confirmation, withdrawn: "asyncio.Future[str] | None" = None
+    ) -> Answer:
         self.questions.append((caller, confirmation))
         self.asked.set()
         if self.answers:
             return self.answers.pop(0)
         self.open = asyncio.get_running_loop().create_future()
-        return await self.open
+        await asyncio.wait([self.open, *([withdrawn] if withdrawn else [])], return_when=asyncio.FIRST_COMPLETED)
+        if not self.open.done():
+            assert withdrawn is not None
+            return Answer(False, reason="withdrawn", message=withdrawn.result())
+        return self.open.result()
 
 
 class Host:

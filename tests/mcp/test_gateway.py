@@ -11,10 +11,13 @@ import pytest
 
 import innkeeper
 from innkeeper.mcp.connections.values import RawResult
-from innkeeper.mcp.gateway import ALLOW_ALWAYS, ALLOW_ONCE, DENY, Gateway
+from innkeeper.mcp.gate import ALLOW_ALWAYS, ALLOW_ONCE, DENY
+from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.results import completed
 from innkeeper.mcp.settings import McpSettings
+from innkeeper.ports.decisions import Grant
 from innkeeper.ports.mcp import McpGateway, McpRefused
+from innkeeper.ports.questions import Reason, Rules
 
 pytestmark = pytest.mark.anyio
 
@@ -41,8 +44,67 @@ async def test_question_has_three_answers_and_carries_message_ids(host: Any, mak
     ]
     assert question.title == "Run echo of the MCP server one?"
     assert question.tool_input == '{\n  "text": "hé"\n}'
-    assert question.meta["x-innkeeper/gate"]["message"] == "gate.title"
-    assert question.meta["x-innkeeper/gate"]["values"] == {"server": "one", "tool": "echo"}
+    assert question.meta["x-innkeeper/gate"] == {
+        "message": "gate.title",
+        "invocation": "gate.invocation",
+        "values": {"server": "one", "tool": "echo"},
+        "options": {"allow-once": "gate.allow_once", "allow-always": "gate.allow_always", "deny": "gate.deny"},
+        "tool": "mcp__one__echo",
+        "why": "unknown",
+        "also": [],
+    }
+
+
+async def test_texts_are_in_the_language_of_the_callers_turn(host: Any, make_answer: Any) -> None:
+    """M9.4"""
+    await host.connected("one")
+    gateway = host._make_gateway(language=lambda caller: "zh_Hans" if caller.chat == "chat:/c" else "en")
+    host.asked.answers = [make_answer(True, ALLOW_ONCE), make_answer(False)]
+    result = await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"})
+    refused = await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"})
+    by_hand = await gateway.call_tool_by_person(S, "one", "echo", {"text": "x"}, "zh_Hans")
+    (_, question), _ = host.asked.questions
+    assert (question.title, question.lang) == ("要运行 MCP 服务器 one 的 echo 吗？", "zh_Hans")
+    assert [option.label for option in question.options] == ["允许一次", "始终允许此工具", "拒绝"]
+    assert result["pastTenseMessage"] == by_hand["pastTenseMessage"] == "已调用 one 的 echo"
+    assert refused["error"]["message"] == "用户拒绝了此调用。"
+
+
+async def test_the_one_question_says_what_the_rules_would_have_asked(host: Any, make_answer: Any) -> None:
+    """M6.8: the person is asked once, and sees what else the approval rules would have asked."""
+    await host.connected("one")
+    reason = Reason("gate.why.sessionRule", {"tool": "echo"})
+    gateway = host._make_gateway(rules=lambda _session, tool: Rules(asks=(reason,) if "echo" in tool else ()))
+    host.settings = McpSettings(trust_mode="all")
+    host.asked.answers = [make_answer(True, ALLOW_ONCE)]
+    assert (await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))["success"]
+    assert (await gateway.call_tool(host.caller(), "one", "add", {"a": 1, "b": 1}))["success"]
+    ((_, question),) = host.asked.questions
+    assert question.title == ("Run echo of the MCP server one? Rules ask as well: A rule of this session denies echo.")
+    meta = question.meta["x-innkeeper/gate"]
+    assert meta["also"] == [{"message": "gate.why.sessionRule", "values": {"tool": "echo"}}]
+    assert meta["why"] == "askingRule"
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [
+        ("session", "A rule of this session denies echo."),
+        ("operator", "The operator's configuration denies echo."),
+    ],
+)
+async def test_a_deny_rule_wins_over_every_access_and_over_a_person(host: Any, by: Any, words: str) -> None:
+    """M6.8, M6.9"""
+    await host.connected("one")
+    host.settings = McpSettings(trust_mode="all", full_access=True)
+    gateway = host._make_gateway(rules=lambda _session, tool: Rules(by if tool == "mcp__one__echo" else None))
+    for result in (
+        await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}),
+        await gateway.call_tool_by_person(S, "one", "echo", {"text": "x"}),
+    ):
+        assert result["error"] == {"message": words, "code": "TOOL_DENIED"}
+    assert host.log("one", "call") == []
+    assert host.asked.questions == []
 
 
 async def test_allow_once_is_once(host: Any, make_answer: Any) -> None:
@@ -139,28 +201,83 @@ async def test_edited_input_is_what_is_called(host: Any, make_answer: Any) -> No
     assert refused["error"]["message"] == "The edited input is not a JSON object."
 
 
-async def test_server_switched_off_while_the_question_is_open_is_not_called(host: Any, make_answer: Any) -> None:
-    await host.connected("one")
-    calling = asyncio.create_task(host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))
+async def asked(host: Any, tool: str = "echo", **arguments: Any) -> "asyncio.Task[Any]":
+    """A call whose question stands open."""
+    host.asked.asked.clear()
+    calling = asyncio.create_task(host.gateway.call_tool(host.caller(), "one", tool, arguments or {"text": "x"}))
     await asyncio.wait_for(host.asked.asked.wait(), 5)
+    return calling
+
+
+async def switch_off(host: Any) -> None:
     await host.toggle(S, "one", {"kind": "session", "enabled": False})
-    host.asked.open.set_result(make_answer(True, ALLOW_ONCE))
-    result = await asyncio.wait_for(calling, 5)
-    assert (result["success"], result["error"]["code"]) == (False, "SERVER_DISABLED")
-    assert host.log("one", "call") == []
 
 
-async def test_declaration_changed_while_the_question_is_open_is_not_called(host: Any, make_answer: Any) -> None:
-    host.settings = McpSettings()
-    await host.connected("one")
-    calling = asyncio.create_task(host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))
-    await asyncio.wait_for(host.asked.asked.wait(), 5)
+async def disconnect(host: Any) -> None:
+    await host.servers.stop(S, "mcp:one")
+
+
+async def close_session(host: Any) -> None:
+    await host.servers.close_session(S)
+
+
+async def take_entry_away(host: Any) -> None:
+    host.declare("ws", {})
+    await host.servers.prepare(S, "t2")
+
+
+async def change_entry(host: Any) -> None:
     host.declare("ws", {"one": host.entry("one", "--slow", "0")})
-    await host.servers.prepare(S, "t1")
-    await host.servers.start(S, "mcp:one")
-    host.asked.open.set_result(make_answer(True, ALLOW_ONCE))
+    await host.servers.prepare(S, "t2")
+
+
+async def take_tool_away(host: Any) -> None:
+    await host.gateway.call_tool_by_person(S, "one", "shrink", {"name": "echo"})
+
+
+@pytest.mark.parametrize(
+    ("happens", "code"),
+    [
+        (switch_off, "SERVER_DISABLED"),
+        (disconnect, "SERVER_NOT_CONNECTED"),
+        (close_session, "SERVER_UNKNOWN"),
+        (take_entry_away, "SERVER_UNKNOWN"),
+        (change_entry, "DECLARATION_CHANGED"),
+        (take_tool_away, "TOOL_UNKNOWN"),
+    ],
+)
+async def test_a_question_ends_with_deny_when_its_tool_or_server_goes(host: Any, happens: Any, code: str) -> None:
+    """Issue 3, item 6; reference D1: what was switched off is not called, and nobody has to answer."""
+    await host.connected("one")
+    calling = await asked(host)
+    await happens(host)
     result = await asyncio.wait_for(calling, 5)
-    assert result["error"]["code"] == "DECLARATION_CHANGED"
+    assert (result["success"], result["error"]["code"]) == (False, code)
+    assert result["error"]["message"]
+    assert [call["tool"] for call in host.log("one", "call")] == (["shrink"] if code == "TOOL_UNKNOWN" else [])
+    assert host.gateway._open == {}
+
+
+async def test_a_question_about_an_unharmed_tool_stays_open(host: Any, make_answer: Any) -> None:
+    """Changes of other servers and other tools end no question."""
+    await host.connected("one", "two")
+    calling = await asked(host)
+    await host.gateway.call_tool_by_person(S, "one", "grow", {})
+    await host.toggle(S, "two", {"kind": "session", "enabled": False})
+    await host.until(lambda: any(t["name"] == "grown" for s in host.gateway.tools(S) for t in s.tools))
+    assert not calling.done()
+    host.asked.open.set_result(make_answer(True, ALLOW_ONCE))
+    assert (await asyncio.wait_for(calling, 5))["success"]
+
+
+async def test_what_changed_in_the_moment_of_the_answer_is_not_called(host: Any, make_answer: Any) -> None:
+    """The checks are made again after an approval."""
+    await host.connected("one")
+    calling = await asked(host)
+    host.asked.open.set_result(make_answer(True, ALLOW_ONCE))
+    await host.toggle(S, "one", {"kind": "session", "enabled": False})
+    result = await asyncio.wait_for(calling, 5)
+    assert not result["success"]
     assert host.log("one", "call") == []
 
 
@@ -177,8 +294,8 @@ async def test_not_asked_under_full_access_by_a_person_or_for_a_child(host: Any)
 
 
 class ExcludeEcho:
-    def excludes(self, server: str, tool: str) -> bool:
-        return (server, tool) == ("one", "echo")
+    def excludes(self, declared: Any, tool: str) -> bool:
+        return (declared.name, tool) == ("one", "echo")
 
 
 async def test_project_filter_wins_over_a_person_and_full_access(host: Any) -> None:
@@ -189,7 +306,8 @@ async def test_project_filter_wins_over_a_person_and_full_access(host: Any) -> N
         await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}),
         await gateway.call_tool_by_person(S, "one", "echo", {"text": "x"}),
     ):
-        assert result["error"]["message"] == "The project's configuration excludes this tool."
+        assert result["error"]["message"] == "Disabled by the project: .mcp.json excludes echo of one."
+    assert "echo" not in [tool["name"] for server in gateway.tools(S) for tool in server.tools]
     assert (await gateway.call_tool(host.caller(), "one", "add", {"a": 1, "b": 1}))["success"]
     assert host.asked.questions == []
 
@@ -203,7 +321,12 @@ ENTRY_POINTS = {
     "read_resource": lambda g, h: g.read_resource(S, "note://one", "one"),
     "list_prompts": lambda g, h: g.list_prompts(S, "one"),
     "get_prompt": lambda g, h: g.get_prompt(S, "one", "greet", {"name": "x"}),
+    "survey": lambda g, h: g.survey(S, "one"),
+    "allow_tool": lambda g, h: g.allow_tool(S, "one", "echo"),
+    "calls": None,
+    "revoke_tool": None,
 }
+"""None: reaches no server. The others must be shut where a server cannot be used."""
 
 
 async def test_every_entry_point_refuses_what_is_off_stopped_unknown_or_dead(host: Any) -> None:
@@ -218,7 +341,9 @@ async def test_every_entry_point_refuses_what_is_off_stopped_unknown_or_dead(hos
         found: set[str] = set()
         for enter in filter(None, ENTRY_POINTS.values()):
             with pytest.raises(McpRefused) as refused:
-                await enter(host.gateway, host)
+                answer = enter(host.gateway, host)
+                if inspect.isawaitable(answer):
+                    await answer
             found.add(refused.value.code)
         return found
 
@@ -380,3 +505,76 @@ def test_every_block_has_its_form(block: dict[str, Any], content: dict[str, Any]
 
 def test_block_of_a_newer_protocol_is_left_out() -> None:
     assert completed(RawResult([{"type": "hologram"}], False), "s", "t", "en")["content"] == []
+
+
+async def test_a_tool_is_allowed_and_revoked_for_good_by_hand(host: Any, make_answer: Any) -> None:
+    """M4.2b, M6.1; reference A1, A3: exactly this tool of this declaration, also after a restart."""
+    uri = await host.connected("one")
+    await host.gateway.allow_tool(S, "one", "echo")
+    assert host.decisions.grants == (
+        Grant(uri, "tool", "mcp__one__echo", host.decisions.grants[0].fingerprint, "2026-11-30T12:00:00.000Z"),
+    )
+    assert (await host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))["success"]
+    host.asked.answers = [make_answer(False), make_answer(False)]
+    assert not (await host.gateway.call_tool(host.caller(), "one", "add", {"a": 1, "b": 1}))["success"]
+    await host.gateway.revoke_tool(S, "one", "echo")
+    await host.gateway.revoke_tool(S, "one", "echo")
+    assert host.decisions.grants == ()
+    assert not (await host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))["success"]
+    with pytest.raises(McpRefused) as refused:
+        await host.gateway.allow_tool(S, "one", "no-such-tool")
+    assert refused.value.code == "TOOL_UNKNOWN"
+
+
+async def test_a_survey_tells_weight_and_permission_of_each_tool_and_calls_nothing(host: Any) -> None:
+    """M11.4, M6.7; reference D5."""
+    await host.connected("one")
+    gateway = host._make_gateway(
+        project_filter=ExcludeEcho(), rules=lambda _session, tool: Rules("session" if "leave" in tool else None)
+    )
+    await gateway.allow_tool(S, "one", "add")
+    rows = {row.tool: row for row in gateway.survey(S)}
+    assert [(rows[name].outcome, rows[name].why) for name in ("add", "wait", "leave", "echo")] == [
+        ("allow", "grant"),
+        ("ask", "unknown"),
+        ("deny", "sessionRule"),
+        ("deny", "projectFilter"),
+    ]
+    assert (rows["add"].qualified, rows["add"].granted) == ("mcp__one__add", "2026-11-30T12:00:00.000Z")
+    assert rows["wait"].granted is None
+    assert rows["echo"].description == "Give the text back."
+    assert 20 < rows["add"].tokens < 500
+    assert host.log("one", "call") == []
+    assert gateway.survey("session:/none") == []
+
+
+async def test_the_call_log_tells_everything_but_what_was_said(host: Any, make_answer: Any) -> None:
+    """M11.5; reference V4: time, tool, duration, outcome, bytes; never arguments, never results."""
+    await host.connected("one")
+    secret = "s3cret-in-arguments"
+    host.asked.answers = [make_answer(True, ALLOW_ONCE), make_answer(False), make_answer(True, ALLOW_ONCE)]
+    for tool in ("echo", "echo", "fail"):
+        await host.gateway.call_tool(host.caller(), "one", tool, {"text": secret})
+    await host.gateway.call_tool_by_person(S, "one", "echo", {"text": secret})
+    await host.gateway.call_tool(host.caller(subagent=True), "one", "echo", {"text": secret})
+    waiting = await asked(host)
+    waiting.cancel()
+    await asyncio.wait([waiting])
+    calls = host.gateway.calls(S, "one")
+    assert [(c.tool, c.by, c.outcome, c.code) for c in calls] == [
+        ("echo", "agent", "ok", None),
+        ("echo", "agent", "refused", "TOOL_DENIED"),
+        ("fail", "agent", "failed", None),
+        ("echo", "person", "ok", None),
+        ("echo", "child", "ok", None),
+        ("echo", "agent", "cancelled", None),
+    ]
+    assert calls[0].sent == len(b'{"text":"s3cret-in-arguments"}')
+    assert calls[0].received > calls[0].sent
+    assert calls[1].received == 0
+    assert all(call.milliseconds >= 0 and call.time for call in calls)
+    assert secret not in repr(calls)
+    assert host.gateway.calls(S, "mcp:one") == calls
+    assert host.gateway.calls(S, "two") == ()
+    await host.servers.close_session(S)
+    assert host.gateway.calls(S, "mcp:one") == ()

@@ -109,6 +109,15 @@ async def grow(context: Context) -> str:
     return "grew"
 
 
+@server.tool()
+async def shrink(name: str, context: Context) -> str:
+    """Take a tool away and say so."""
+    log("call", tool="shrink")
+    server.remove_tool(name)
+    await context.notify_tools_changed()
+    return "shrank"
+
+
 @server.resource("note://one", name="one", mime_type="text/plain")
 def note() -> str:
     return "the note"

@@ -197,7 +197,8 @@ def _join_mcp(
         store=driver.store,
         settings=lambda: settings,
         full_access=conversation.full_access,
-        language=lambda _session: given.settings.language or "en",
+        rules=conversation.rules,
+        language=conversation.language,
     )
     return servers, gateway
 
@@ -221,6 +222,7 @@ def _host_settings(settings: Settings) -> HostSettings:
         full_access=settings.access == "full",
         grace=settings.limits["client_grace_seconds"],
         question_timeout=settings.gate_timeout,
+        language=settings.language,
     )
 
 

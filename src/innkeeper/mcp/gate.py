@@ -1,35 +1,22 @@
-"""May this tool be called? One pure function for every provider and every way in (M6.3-M6.8).
+"""May this tool be called? One pure function for every provider and every way in (M6.3-M6.8); docs/reference/gate.md.
 
 Rules
 * Order: deny rules, gate, project filter. A deny of any wins; an allow of one never cancels another's ask, except full
   access.
 * The gate asks unless something says that it need not: everything trusted, the directory trusted, the tool allowed by
   name or by a stored grant of this very declaration, full access, a person who calls by hand.
-* It stands only before servers that this host mounted for the project (M6.5).
+* A rule that asks on purpose asks whatever the gate says; where nobody can be asked, that is a denial.
+* It stands only before servers that this host mounted for the project (M6.5): a fact about the connection, no name.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.ports.decisions import Grant
-
-Outcome = Literal["pass", "allow", "ask", "deny"]
-Why = Literal[
-    "notOurs",
-    "rule",
-    "projectFilter",
-    "person",
-    "fullAccess",
-    "trustMode",
-    "trustedWorkspace",
-    "allowance",
-    "grant",
-    "noQuestions",
-    "childAgent",
-    "unknown",
-]
+from innkeeper.ports.mcp import GateOutcome, GateWhy
+from innkeeper.ports.questions import NO_RULES, Reason, Rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,35 +35,38 @@ class Call:
     full_access: bool = False
     questions: bool = True
     """Whether the host was composed with a question service."""
-    denied_by_rule: bool = False
-    asked_by_rule: bool = False
+    rules: Rules = NO_RULES
     excluded_by_project: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """`pass`: not ours to decide. `allow`: decided. `ask`: a person decides. `deny`: with the reason in `why`."""
+    """`pass`: not ours to decide. `allow`: decided. `ask`: a person decides, once, and `also` says what the rules would
+    have asked. `deny`: with the reason in `why`."""
 
-    outcome: Outcome
-    why: Why
+    outcome: GateOutcome
+    why: GateWhy
+    also: Sequence[Reason] = ()
 
 
 def decide(call: Call, settings: McpSettings, grants: Iterable[Grant]) -> Decision:
     """The one decision about a call."""
     if not call.project_server:
         return Decision("pass", "notOurs")
-    if call.denied_by_rule:
-        return Decision("deny", "rule")
+    if call.rules.denied_by is not None:
+        return Decision("deny", "sessionRule" if call.rules.denied_by == "session" else "operatorRule")
     if call.excluded_by_project:
         return Decision("deny", "projectFilter")
     if call.by_person:
         return Decision("allow", "person")
     if call.full_access or settings.full_access:
         return Decision("allow", "fullAccess")
-    permitted = _permitted(call, settings, grants)
-    if permitted.outcome != "ask" and call.asked_by_rule and call.questions:
-        return Decision("ask", "rule")
-    return permitted
+    if not call.rules.asks:
+        return _permitted(call, settings, grants)
+    if not call.questions:
+        return Decision("deny", "unanswerable")
+    asked = _permitted(call, settings, grants).outcome == "ask"
+    return Decision("ask", "unknown" if asked else "askingRule", call.rules.asks)
 
 
 def _permitted(call: Call, settings: McpSettings, grants: Iterable[Grant]) -> Decision:
@@ -102,3 +92,9 @@ def _covers(grant: Grant, call: Call) -> bool:
         and grant.workspace == call.workspace
         and grant.fingerprint == call.fingerprint
     )
+
+
+ANSWERS: tuple[Literal["allow-once", "allow-always", "deny"], ...] = ("allow-once", "allow-always", "deny")
+"""The ids of a question's three answers."""
+
+ALLOW_ONCE, ALLOW_ALWAYS, DENY = ANSWERS

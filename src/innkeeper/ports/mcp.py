@@ -6,7 +6,7 @@ provider calls: every call passes enablement, deny rules, gate and project filte
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from typing import Literal, NamedTuple, Protocol
 
 from innkeeper.ports.decisions import DecisionOp
 from innkeeper.ports.questions import Caller
@@ -26,6 +26,17 @@ class ServerTools:
 
 
 @dataclass(frozen=True, slots=True)
+class DeclarationView:
+    """What an entry says, fit to be shown: arguments and address masked, names instead of values (M4.2b)."""
+
+    command: Sequence[str] = ()
+    url: str | None = None
+    environment: Sequence[str] = ()
+    headers: Sequence[str] = ()
+    directory: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ServerReport:
     """One declared server for `mcp list` and its `--json` (M7.6); never a value of env, headers or inputs."""
 
@@ -37,12 +48,34 @@ class ServerReport:
     enabled: bool
     allowed: bool
     status: str
-    """connected, connecting, stopped, failed, not allowed, disabled, invalid, needs a new grant."""
+    """connected, connecting, reconnecting, unverified, failed, stopped, not allowed, disabled, needs a new grant, written
+    by an agent, invalid."""
     reason: str | None
     pid: int | None
     tools: Sequence[str]
     command: Sequence[str]
     """What runs on connect, variables unexpanded; empty for http."""
+    allowed_by: str | None = None
+    """trustMode, trustedWorkspace, allowance, grant, sessionGrant; None when it is not allowed."""
+    directory: str | None = None
+    """Key of the directory whose trust or grant applied, or whose grant a change made void (M4.1c)."""
+    bare: bool = False
+    """Allowed by a bare name or a directory, so that a change of the declaration counts not (M4.2b)."""
+    selection: Literal["policy", "custom"] = "policy"
+    """The session's, the same in each row (M4.3)."""
+    attempt: int = 0
+    """Failed tries in a row while it is reconnecting."""
+    next_try: str | None = None
+    """When the next try is due, as a timestamp."""
+    change_pending: bool = False
+    """The file or policy says otherwise by now; that takes effect when none of its calls runs (M5.3)."""
+    required: bool = False
+    scope: Literal["project", "host"] = "project"
+    present: DeclarationView | None = None
+    """What the entry says now."""
+    granted: DeclarationView | None = None
+    """What it said when it was allowed, with *needs a new grant*, as far as this host still knows it."""
+    granted_at: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +91,57 @@ class DeclarationFinding:
     server: str | None
 
 
+GateOutcome = Literal["pass", "allow", "ask", "deny"]
+GateWhy = Literal[
+    "notOurs",
+    "sessionRule",
+    "operatorRule",
+    "projectFilter",
+    "person",
+    "fullAccess",
+    "trustMode",
+    "trustedWorkspace",
+    "allowance",
+    "grant",
+    "noQuestions",
+    "childAgent",
+    "unanswerable",
+    "askingRule",
+    "unknown",
+]
+"""Why the gate decided as it did; docs/reference/gate.md says what each means."""
+
+
+class ToolReport(NamedTuple):
+    """One tool of a connected server, and what a call of the session's agent would meet now (M11.4)."""
+
+    server: str
+    tool: str
+    qualified: str
+    description: str | None
+    tokens: int
+    """An estimate: UTF-8 bytes of the definition that the agent is sent, by four."""
+    outcome: GateOutcome
+    why: GateWhy
+    granted: str | None
+    """When a person allowed it for good; None where nobody did, or the declaration has changed since."""
+
+
+class CallRecord(NamedTuple):
+    """One call for the call log; never an argument or a result (M11.5)."""
+
+    time: str
+    tool: str
+    by: Literal["agent", "child", "person"]
+    outcome: Literal["ok", "failed", "refused", "cancelled"]
+    code: str | None
+    milliseconds: int
+    sent: int
+    """Bytes of the arguments, as JSON."""
+    received: int
+    """Bytes of the result, as JSON; 0 for a call that was not made."""
+
+
 @dataclass(frozen=True, slots=True)
 class TogglePlan:
     """What a toggle stores and publishes; nothing has changed yet (C2.3, C8.1)."""
@@ -69,6 +153,15 @@ class TogglePlan:
 
 class ToggleRefused(Exception):
     """The set cannot be stored; the text is the rejection reason (C3.3, C8.1)."""
+
+
+class AgentWrites(Protocol):
+    """The host's record of what the tools of its agents wrote (M4.1b)."""
+
+    def wrote(self, path: str, since: float, changed: float | None) -> bool:
+        """Whether a tool call reported to have written the local file `path` after `since`, or whether a tool call ran
+        at the time `changed`, the file's last change. Seconds since the epoch."""
+        ...
 
 
 class McpListener(Protocol):
@@ -97,6 +190,42 @@ class McpServers(Protocol):
 
     async def stop(self, session: str, id: str) -> None:
         """A person disconnects it: sticky within the session (M4.2). The process tree is dead when it returns."""
+        ...
+
+    async def retry(self, session: str, id: str) -> None:
+        """A person wants a try now of a server that may run. Grants nothing; returns as `start` does."""
+        ...
+
+    async def stop_connecting(self, session: str, id: str) -> None:
+        """A person ends the tries, or the connection that just came about: as sticky as `stop` (M7.1)."""
+        ...
+
+    async def follow_policy(self, session: str) -> None:
+        """Back from a `custom` selection to what policy selects (M4.3). Starts nothing now."""
+        ...
+
+    async def confirm_file(self, session: str, file: str) -> None:
+        """A person confirms what an agent wrote into the declaration file; policy decides about it again (M4.1b).
+        `file` is relative to the workspace."""
+        ...
+
+    async def release_session(self, session: str) -> None:
+        """The session is archived or let go: end its servers, forget nothing. They start by policy at its next request
+        (M5.8)."""
+        ...
+
+    async def refresh(self, session: str, *, start: bool) -> None:
+        """A declaration file, the trust settings or the editor changed something: read again and reconcile, between
+        running calls (M5.3). `start` says that a turn runs, in which the change takes effect."""
+        ...
+
+    def stderr(self, session: str, id: str) -> str:
+        """The last 64 KiB of standard error of the server's process, secrets masked (M7.7); for a local user who asks.
+        Raises McpRefused for an unknown server."""
+        ...
+
+    def look(self, session: str) -> None:
+        """Somebody opened the panel of servers: what was not confirmed for five seconds is looked at (M7.4)."""
         ...
 
     async def allow(self, session: str, id: str) -> None:
@@ -139,8 +268,27 @@ class McpGateway(Protocol):
         """Gate, filter, then call once: never replayed (M7.5). A denial is an unsuccessful result with its reason."""
         ...
 
-    async def call_tool_by_person(self, session: str, server: str, tool: str, arguments: JsonObject) -> ToolCallResult:
+    async def call_tool_by_person(
+        self, session: str, server: str, tool: str, arguments: JsonObject, lang: str = "en"
+    ) -> ToolCallResult:
         """A call that a person makes through the CLI or the page counts as their Allow once (M6.9)."""
+        ...
+
+    def survey(self, session: str, server: str | None = None) -> Sequence[ToolReport]:
+        """The tools of the connected servers, or of one, and how the gate stands to each. Calls nothing."""
+        ...
+
+    def calls(self, session: str, server: str) -> Sequence[CallRecord]:
+        """The last calls of a server, oldest first; also of one that is not connected."""
+        ...
+
+    async def allow_tool(self, session: str, server: str, tool: str) -> None:
+        """A person allows the tool of a connected server for this workspace and this declaration (M4.2b, M6.1).
+        Durable when it returns."""
+        ...
+
+    async def revoke_tool(self, session: str, server: str, tool: str) -> None:
+        """Take that back; the server need not be connected."""
         ...
 
     async def list_resources(self, session: str, server: str) -> Sequence[JsonObject]: ...
