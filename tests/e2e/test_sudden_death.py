@@ -23,10 +23,13 @@ async def test_killed_while_deltas_run_ahead_of_the_log_it_loses_nothing_acknowl
 ) -> None:
     """Issue 2, section 4."""
     async with HostProcess(tmp_path / "home") as host:
-        await many_lives(host, tmp_path, kill_rounds, random.Random(20261130))
+        resumed = await many_lives(host, tmp_path, kill_rounds, random.Random(20261130))
+    assert "unknown" not in resumed
+    assert "replay" in resumed
 
 
-async def many_lives(host: HostProcess, folder: Path, rounds: int, chance: random.Random) -> None:
+async def many_lives(host: HostProcess, folder: Path, rounds: int, chance: random.Random) -> list[str]:
+    """How the client was resumed after each death."""
     writer = await BareClient("writer").open(host.url)
     await writer.initialize()
     await writer.ask("createSession", channel=SESSION, provider="console", workingDirectories=[folder.as_uri()])
@@ -44,8 +47,7 @@ async def many_lives(host: HostProcess, folder: Path, rounds: int, chance: rando
         await writer.until(lambda: not writer.states[chat].get("activeTurn"))
     assert await host.end() == 0
     await writer.close()
-    assert "unknown" not in resumed
-    assert "replay" in resumed
+    return resumed
 
 
 async def one_life(host: HostProcess, writer: BareClient, chat: str, number: int, chance: random.Random) -> None:

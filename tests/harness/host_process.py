@@ -15,7 +15,7 @@ from websockets.exceptions import ConnectionClosed
 from innkeeper.reduce import reduce
 
 ROOT = "ahp-root://"
-WAIT = 10.0
+WAIT = 30.0
 
 
 class HostProcess:

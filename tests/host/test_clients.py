@@ -88,7 +88,7 @@ async def test_an_active_client_that_never_subscribed_is_removed_too(world):
     await alice.request("createSession", "ahp-session:/x", activeClient=joined("alice"))
     await bob.subscribe("ahp-session:/x")
     alice.lose()
-    await bob.state("ahp-session:/x", lambda s: s["activeClients"] == [])
+    assert await bob.state("ahp-session:/x", lambda s: s["activeClients"] == [])
 
 
 async def test_the_turn_of_a_client_that_goes_away_runs_on(world):

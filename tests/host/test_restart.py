@@ -98,7 +98,7 @@ async def test_a_session_that_was_being_created_is_opened_again(world, client):
     later = await world.crash()
     again = await later.client("alice")
     await again.subscribe("ahp-session:/x")
-    await again.state("ahp-session:/x", lambda s: s["lifecycle"] == "ready")
+    assert await again.state("ahp-session:/x", lambda s: s["lifecycle"] == "ready")
     await later.close()
 
 
@@ -110,7 +110,7 @@ async def test_an_active_client_that_does_not_come_back_is_removed():
     later = await world.crash()
     other = await later.client("bob")
     await other.subscribe(session)
-    await other.state(session, lambda s: s["activeClients"] == [])
+    assert await other.state(session, lambda s: s["activeClients"] == [])
     await later.close()
 
 
@@ -167,5 +167,6 @@ async def test_an_agent_that_will_not_stop_does_not_hold_up_the_end(world, clien
     world.service._backings._open["ahp-session:/1"] = asyncio.ensure_future(asyncio.sleep(0, Stubborn()))
     client.start_turn(chat, "hello")
     await client.action(chat, "chat/turnStarted")
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(5) as limit:
         await world.close()
+    assert not limit.expired()

@@ -84,7 +84,7 @@ async def test_a_wide_toggle_touches_every_session_that_was_read(world, client):
     first, _ = await opened(client)
     second, _ = await client.new_session("ahp-session:/2", provider="console")
     client.dispatch(first, "session/customizationToggled", id="memo", enablement=[{"kind": "global", "enabled": False}])
-    await world.until(lambda: ("reconcile", second) in world.mcp.log)
+    assert await world.until(lambda: ("reconcile", second) in world.mcp.log)
 
 
 async def test_a_toggle_that_cannot_be_stored_is_refused_with_its_reason(world, client):
@@ -107,7 +107,7 @@ async def test_the_servers_end_with_their_session(world, client):
     """M5.6."""
     session, _ = await opened(client)
     await client.request("disposeSession", session)
-    await world.until(lambda: ("close", session) in world.mcp.log)
+    assert await world.until(lambda: ("close", session) in world.mcp.log)
 
 
 # -- own commands ------------------------------------------------------------------------------------------------------

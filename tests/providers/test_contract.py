@@ -146,8 +146,8 @@ async def test_steering_without_a_turn_is_not_taken(agent, session):
 
 async def test_closing_twice_is_closing_once(agent):
     opened = await agent.make().open_session(SessionOpening("s", [], {}))
-    await opened.close()
-    await opened.close()
+    assert await opened.close() is None
+    assert await opened.close() is None
 
 
 @pytest.mark.parametrize("name", AGENTS)

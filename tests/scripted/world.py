@@ -27,7 +27,7 @@ from scripted.fakes import CountingIds, FakeDeclarations, FakeMcp, RealClock
 from scripted.provider import ScriptedProvider
 
 ROOT = "ahp-root://"
-WAIT = 5.0
+WAIT = 15.0
 
 
 class RpcFailure(Exception):

@@ -461,7 +461,7 @@ async def test_a_closed_log_refuses_batches_and_reads(store: Any) -> None:
 async def test_close_twice_is_close_once(store: Any) -> None:
     await store.open()
     await store.close()
-    await store.close()
+    assert await store.close() is None
 
 
 async def test_a_log_is_opened_once(store: Any) -> None:

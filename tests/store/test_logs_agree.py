@@ -88,4 +88,4 @@ def test_the_sqlite_log_and_its_memory_twin_agree(
     drawn: list[tuple[list[tuple[list[tuple[str, str]], bool]], str]],
 ) -> None:
     with tempfile.TemporaryDirectory() as folder:
-        asyncio.run(agree(drawn, Path(folder)))
+        assert asyncio.run(agree(drawn, Path(folder))) is None
