@@ -243,7 +243,7 @@ class World:
         return self
 
     def step(self, sentence: str) -> None:
-        """`s2 set G off`, `replace S:off W:on@/other`, `client on`, `directory /repo`, ...; without a session, s1. `open s2 /other`."""
+        """`s2 set G off`, `replace S:off W:on@/other`, `client on`, `open s2 /other`; no session named: s1."""
         words = sentence.split()
         session = words.pop(0) if words[0][0] == "s" and words[0][1:].isdigit() else "s1"
         match words:
