@@ -1,6 +1,7 @@
 """A whole host on disk, a protected MCP server, and everything that was logged."""
 
 import logging
+import socket
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 
@@ -33,3 +34,11 @@ def logged(caplog: pytest.LogCaptureFixture) -> Iterator[pytest.LogCaptureFixtur
         yield caplog
     for name, level in before.items():
         logging.getLogger(name).setLevel(level)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A port that was free a moment ago."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port: int = probe.getsockname()[1]
+        return port

@@ -70,7 +70,7 @@ def _http(written: Written, source: Source) -> HttpLaunch:
         headers[name] = value
     if bad := checks.check_headers(headers):
         raise Refused("HEADER_INVALID", detail=bad)
-    return HttpLaunch(url=url, headers=headers)
+    return HttpLaunch(url=url, headers=headers, client=written.client)
 
 
 def _variable(source: Source, name: str, path: str) -> str:
@@ -99,9 +99,11 @@ def _text(source: Source, value: str, path: str, check: Check = checks.check_tex
 
 def fingerprint_sources(written: Written, found: EnvironmentFile | None) -> Mapping[str, object]:
     """The places that values come from besides the fields themselves (M4.2b)."""
+    client = written.client
     return {
         "envFile": [] if found is None else [written.environment_file, found.digest],
         "envVars": list(written.forwarded),
         "envHeaders": dict(written.header_variables),
         "bearer": written.bearer_variable,
+        "oauth": None if client is None else [client.client_id, client.callback_port, *client.scopes],
     }

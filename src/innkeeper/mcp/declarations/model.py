@@ -11,6 +11,7 @@ from typing import Literal
 
 from innkeeper.errors import ERRORS
 from innkeeper.limits import DIAGNOSTIC_CHARACTERS
+from innkeeper.mcp.oauth.values import OAuthClient
 from innkeeper.protocol.common.state import TextRange
 from innkeeper.texts import text
 
@@ -92,6 +93,8 @@ class StdioLaunch:
 class HttpLaunch:
     url: str = field(repr=False)
     headers: Mapping[str, str] = field(repr=False)
+    client: OAuthClient | None = None
+    """The registered OAuth client to sign in as."""
 
 
 Launch = StdioLaunch | HttpLaunch
@@ -146,6 +149,10 @@ class DeclaredServer:
     """A request fails while a required server that is selected is not there (M5.5)."""
     override: bool = False
     """Nothing but a change of a server that another place declares: it is no server (OVERRIDE_ONLY)."""
+    address: str = field(default="", repr=False)
+    """The url as written; empty for stdio."""
+    directory: str | None = None
+    """`cwd` as written."""
     environment_names: tuple[str, ...] = ()
     header_names: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()

@@ -22,6 +22,8 @@ from innkeeper.mcp.declarations.model import (
     Transport,
 )
 from innkeeper.mcp.declarations.tree import Member, Node
+from innkeeper.mcp.oauth.declared import declared_client
+from innkeeper.mcp.oauth.values import OAuthClient
 
 LONGEST_SECONDS: Final = 24 * 3600.0
 
@@ -61,6 +63,7 @@ class Written:
     """Names of the host's variables that the child gets (Codex `env_vars`)."""
     header_variables: Mapping[str, str] = field(default_factory=dict)
     bearer_variable: str | None = None
+    client: OAuthClient | None = None
     enabled: bool = True
     tools: ToolFilter = EVERY_TOOL
     timeouts: Timeouts = NO_TIMEOUTS
@@ -78,6 +81,9 @@ def read_fields(preset: Preset, entry: Node) -> Written:
     reader = _Reader(preset, entry)
     command, arguments = reader.command()
     url, transport = reader.transport(command)
+    client = _client(preset, entry)
+    if client is not None and transport != "http":
+        raise Refused("UNSUPPORTED_OAUTH", detail="oauth")
     notes: list[tuple[str, str, str]] = []
     written = Written(
         transport=transport,
@@ -91,6 +97,7 @@ def read_fields(preset: Preset, entry: Node) -> Written:
         forwarded=reader.forwarded(),
         header_variables=reader.texts_by_name("envHeaders"),
         bearer_variable=reader.text("bearerTokenEnv"),
+        client=client,
         enabled=reader.switch("disabled") is not True and reader.switch("enabled") is not False,
         tools=reader.tools(),
         timeouts=reader.timeouts(notes),
@@ -137,9 +144,17 @@ def _refuse_unsupported(preset: Preset, entry: Node) -> None:
         code = preset.unsupported.get(key)
         if code is None or asked.kind == "null" or asked.value is False:
             continue
+        if key == "oauth" and declared_client(asked.plain()) is not None:
+            continue
         switched = entry.get("sandboxEnabled") if key == "sandbox" else asked.get("enabled")
         if switched is None or switched.value is not False:
             raise Refused(code, detail=key)
+
+
+def _client(preset: Preset, entry: Node) -> OAuthClient | None:
+    """Presets that know no `oauth` leave it to the note about unknown fields."""
+    asked = entry.get("oauth") if "oauth" in preset.unsupported else None
+    return None if asked is None else declared_client(asked.plain())
 
 
 def _at(preset: Preset, entry: Node, name: str) -> Node | None:

@@ -45,15 +45,18 @@ class RedirectListener:
         self._state: str | None = None
         self._returned: asyncio.Future[Returned] = asyncio.get_running_loop().create_future()
         self.port = 0
+        self._name = "127.0.0.1"
 
-    async def open(self, port: int = 0) -> None:
-        """Raises OSError when the port is taken; 0 picks a free one."""
+    async def open(self, port: int = 0, name: str = "127.0.0.1") -> None:
+        """Raises OSError when the port is taken; 0 picks a free one. `name` stands for this machine in the address:
+        what the client is registered with."""
+        self._name = name
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port, limit=HEAD_LIMIT)
         self.port = self._server.sockets[0].getsockname()[1]
 
     @property
     def uri(self) -> str:
-        return f"http://127.0.0.1:{self.port}{PATH}"
+        return f"http://{self._name}:{self.port}{PATH}"
 
     def expect(self, state: str) -> None:
         """The state that the answer must carry."""

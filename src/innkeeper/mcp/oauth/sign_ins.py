@@ -119,7 +119,10 @@ class SignIns:
     async def _listen(self, listener: RedirectListener, wanted: Wanted) -> JsonObject | None:
         """Open the listener where the client is registered for it; gives the registration that is still of use."""
         if wanted.client is not None:
-            await listener.open(wanted.client.callback_port or 0)
+            if wanted.client.callback_port:
+                await listener.open(wanted.client.callback_port, "localhost")
+            else:
+                await listener.open()
             return None
         port = _registered_port(wanted.registration)
         if port is not None:

@@ -17,7 +17,8 @@ _INDIRECT: Final = re.compile(r"/(?:\.|%2e){1,2}/|\\|%2f|%5c", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class OAuthClient:
     """A client that is registered already: from a declaration or the operator's settings, in place of dynamic
-    registration. `callback_port` is the loopback port of its registered redirect address; None for any."""
+    registration. `callback_port` is the port of its registered address `http://localhost:<port>/callback`, as other
+    clients have it; None: `http://127.0.0.1:<any>/callback` (RFC 8252 §7.3)."""
 
     client_id: str
     client_secret: str | None = field(default=None, repr=False)
