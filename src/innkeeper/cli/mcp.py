@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from innkeeper.cli import exit_codes
+from innkeeper.cli import declarations, exit_codes
 from innkeeper.cli.options import directory_option, host_options, json_option, session_option
 from innkeeper.cli.words import text
 
@@ -25,6 +25,11 @@ CALL_SECONDS = 600.0
 @click.group(help=text("cli.mcp.help"))
 def mcp() -> None:
     """Its help is in the catalogue."""
+
+
+mcp.add_command(declarations.check)
+mcp.add_command(declarations.explain)
+mcp.add_command(declarations.presets)
 
 
 @mcp.command("list", help=text("cli.mcp.list.help"), epilog=text("cli.mcp.list.epilog"))

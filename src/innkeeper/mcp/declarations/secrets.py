@@ -68,23 +68,28 @@ def secret_address(url: str) -> bool:
 
 
 def mask_address(url: str) -> str:
-    """The address without user, password, query and fragment; its host as it is resolved (punycode)."""
+    """The address without user, password, query and fragment; its host as it is resolved (punycode). Placeholders in
+    it stay."""
     try:
         parts = urlsplit(url)
-        host, port = parts.hostname or "", parts.port
     except ValueError:
         return MASK
-    if not host.isascii():
+    user, _, place = parts.netloc.rpartition("@")
+    if not place.isascii():
         try:
-            host = host.encode("idna").decode()
+            place = place.encode("idna").decode()
         except UnicodeError:
             return MASK
-    if ":" in host:
-        host = f"[{host}]"
-    place = f"{MASK}@{host}" if parts.username or parts.password else host
-    place = place if port is None else f"{place}:{port}"
     path = "/".join(MASK if _TOKEN.search(part) or _long(part) else part for part in parts.path.split("/"))
-    return urlunsplit((parts.scheme, place, path, MASK if parts.query else "", MASK if parts.fragment else ""))
+    return urlunsplit(
+        (
+            parts.scheme,
+            f"{MASK}@{place}" if user else place,
+            path,
+            MASK if parts.query else "",
+            MASK if parts.fragment else "",
+        )
+    )
 
 
 def mask_arguments(arguments: Iterable[str]) -> list[str]:

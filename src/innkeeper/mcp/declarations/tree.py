@@ -60,16 +60,8 @@ class Node:
         return node
 
     def plain(self) -> object:
-        """As Python values: numbers as int or float, the last of duplicate keys."""
-        match self.kind:
-            case "object":
-                return {member.key: member.value.plain() for member in self.members}
-            case "array":
-                return [item.plain() for item in self.items]
-            case "number":
-                return _number(str(self.value))
-            case _:
-                return self.value
+        """As Python values: numbers as int or float, the last of duplicate keys. Shared nodes give shared values."""
+        return _plain(self, {})
 
     def duplicates(self) -> Iterator["Member"]:
         """Every member, at any depth, whose key came before in the same object."""
@@ -131,7 +123,22 @@ def _duplicates(node: Node, done: set[int]) -> Iterator[Member]:
             yield from _duplicates(item, done)
 
 
-def _number(text: str) -> int | float:
-    if any(character in text for character in ".eE"):
-        return float(text)
-    return int(text) if len(text) < 400 else float(text)
+def _plain(node: Node, made: dict[int, object]) -> object:
+    if id(node) in made:
+        return made[id(node)]
+    value: object = node.value
+    if node.kind == "object":
+        value = {member.key: _plain(member.value, made) for member in node.members}
+    elif node.kind == "array":
+        value = [_plain(item, made) for item in node.items]
+    elif node.kind == "number":
+        value = _number(str(node.value))
+    made[id(node)] = value
+    return value
+
+
+def _number(text: str) -> object:
+    try:
+        return int(text) if len(text) < 400 and not any(c in text for c in ".eE") else float(text)
+    except ValueError:
+        return text  # YAML writes numbers in ways that Python does not read
