@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from innkeeper.mcp.declarations.resolve import Resolved
     from innkeeper.mcp.settings import McpSettings
 
+EMPTY_NAME = '""'
 _FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, resolve_path=True)
 
 
@@ -200,7 +201,7 @@ def _line(found: "Diagnostic") -> str:
     from innkeeper.mcp.declarations.model import message_of, printable
 
     place = f"{found.file}:{found.line}" if found.line else found.file
-    about = "" if found.server is None else f" {printable(found.server) or '""'}:"
+    about = "" if found.server is None else f" {printable(found.server) or EMPTY_NAME}:"
     severity = text(f"cli.mcp.severity.{found.severity}")
     message = message_of(found.code, found.detail, found.hint, LANGUAGE)
     return f"{place}: {severity} {found.code}:{about} {message}".lstrip(": ")
