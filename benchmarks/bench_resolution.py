@@ -99,7 +99,10 @@ def main() -> None:
     arguments = parser.parse_args()
     items = customizations(arguments.items)
     context = Context(
-        place=Place(SESSION, "file:///work/repo"), provider="console", owners=owner_map(defined_servers(items))
+        session=SESSION,
+        place=Place(SESSION, "file:///work/repo"),
+        provider="console",
+        owners=owner_map(defined_servers(items)),
     )
     overlay = Overlay(decisions(items, context, arguments.decisions))
     enablement = ScopedEnablement(context, overlay)

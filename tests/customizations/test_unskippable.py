@@ -62,7 +62,7 @@ WRONG = {
     "a base for enablement": "Resolution(raw, base)",
     "an overlay for enablement": "Resolution(raw, overlay)",
     "enablement without decisions": "ScopedEnablement(context)",
-    "a context without the owner map": "Context(place=place, provider='console')",
+    "a context without the owner map": "Context(session='s', place=place, provider='console')",
     "a base update on the durable store": "set_client_base(overlay, target, True)",
     "a base as the overlay": "resolve(target, place, base, base)",
     "the overlay as the base": "resolve(target, place, overlay, overlay)",

@@ -24,11 +24,10 @@ from innkeeper.customizations.discovery.items import (
 from innkeeper.customizations.edits import Edit, Refused, Replace, SetScope, Stored, affected, apply
 from innkeeper.customizations.eligibility import eligible
 from innkeeper.customizations.enablement import Overlay
-from innkeeper.customizations.identity import owner_map
-from innkeeper.customizations.items import RawItem, ServerItem, defined_servers
+from innkeeper.customizations.items import RawItem, ServerItem
 from innkeeper.customizations.places import SessionFacts, Workspaces, situate
 from innkeeper.customizations.publishing import publish
-from innkeeper.customizations.resolution import Context, Resolution, ScopedEnablement
+from innkeeper.customizations.resolution import Context, Resolution, ScopedEnablement, context_of
 from innkeeper.customizations.retention import of_session
 from innkeeper.customizations.waiting import Answer, Waiting, WaitingEdit
 from innkeeper.ports.customizations import Eligible
@@ -132,10 +131,11 @@ class World:
 
     def context(self, session: str = "s1") -> Context:
         known = self.sessions[session]
-        return Context(
-            place=situate(known.facts, self.workspaces),
+        return context_of(
+            known.facts,
+            self.workspaces,
+            known.items,
             provider="console",
-            owners=owner_map(defined_servers(known.items)),
             clients=known.clients,
             discovered=known.discovered,
         )

@@ -52,7 +52,7 @@ def eligible_of(resolution: Resolution) -> Eligible:
     context = resolution.context
     settled = context.discovered and not isinstance(context.place, Pending)
     return Eligible(
-        session="" if isinstance(context.place, Pending) else context.place.session,
+        session=context.session,
         plugins=tuple(plugins),
         servers=tuple(servers),
         leaves=tuple(leaves),

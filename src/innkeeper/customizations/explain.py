@@ -65,7 +65,7 @@ class ContainerStep:
 class Explanation:
     """The chain of one item in one session. `on`: it may reach the model. `withheld`: why it may not."""
 
-    session: str | None
+    session: str
     id: str
     type: str
     name: str
@@ -105,7 +105,7 @@ def explain(
     pending = item.verdict if isinstance(item.verdict, Pending) else None
     steps = () if known is None or item.target is None else _steps(item, item.target, known, overlay, resolution)
     return Explanation(
-        session=None if known is None else known.session,
+        session=resolution.context.session,
         id=id,
         type=item.raw.type,
         name=item.raw.name,

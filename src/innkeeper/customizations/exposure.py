@@ -101,7 +101,6 @@ class ToolExposure:
 
 def audit(
     resolution: Resolution,
-    session: str,
     occasion: Occasion,
     at: str,
     tools: Mapping[str, Sequence[str]],
@@ -127,7 +126,7 @@ def audit(
             )
         )
     known = None if reported is None else tuple(reported)
-    return AuditRecord(session, at, occasion, resolution.context.provider, tuple(items), known)
+    return AuditRecord(resolution.context.session, at, occasion, resolution.context.provider, tuple(items), known)
 
 
 def expose(session: str, request: str, offered: Iterable[str], known: Iterable[str]) -> ToolExposure:

@@ -28,6 +28,7 @@ from innkeeper.customizations.identity import (
     identify_sighting,
     key_of,
     older_keys,
+    owner_map,
 )
 from innkeeper.customizations.items import (
     RawContainer,
@@ -37,8 +38,9 @@ from innkeeper.customizations.items import (
     children_of,
     container_id,
     declared_sources,
+    defined_servers,
 )
-from innkeeper.customizations.places import Pending, Place
+from innkeeper.customizations.places import Pending, Place, SessionFacts, Workspaces, situate
 
 HOST: Final = "host"
 
@@ -46,13 +48,35 @@ HOST: Final = "host"
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Context:
     """What resolution depends on, besides decisions. `owners` is the owner map (`identity.owner_map`) and may not be
-    left out; `discovered`: discovery has come to an end; `provider`: the session's agent."""
+    left out; `discovered`: discovery has come to an end; `provider`: the session's agent. `context_of` makes one of
+    what a host has."""
 
+    session: str
     place: Place | Pending
     provider: str
     owners: Mapping[str, Sequence[str]]
     clients: ClientPlugins = NO_CLIENTS
     discovered: bool = True
+
+
+def context_of(
+    facts: SessionFacts,
+    workspaces: Workspaces,
+    items: Sequence[RawItem],
+    *,
+    provider: str,
+    clients: ClientPlugins,
+    discovered: bool,
+) -> Context:
+    """The context of a session with these items; the owner map is that of its plugins."""
+    return Context(
+        session=facts.session,
+        place=situate(facts, workspaces),
+        provider=provider,
+        owners=owner_map(defined_servers(items)),
+        clients=clients,
+        discovered=discovered,
+    )
 
 
 class Enablement(Protocol):

@@ -4,22 +4,18 @@ A session cannot be resolved without an `Enablement`; who wants none says so wit
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from innkeeper.customizations.enablement import ON, ClientBase, Place, Resolved, Target
 from innkeeper.customizations.places import Pending
 from innkeeper.customizations.resolution import Context
 
 
-def _context() -> Context:
-    return Context(place=Place("ahp-session:/everything-on"), provider="console", owners={})
-
-
 @dataclass(frozen=True, slots=True)
 class EverythingOn:
     """Every item is on, nobody decided, whatever is stored or said."""
 
-    context: Context = field(default_factory=_context)
+    context: Context
 
     def decide(self, target: Target, base: ClientBase) -> Resolved | Pending:
         return ON
@@ -32,4 +28,6 @@ def everything_on(
     owners: Mapping[str, Sequence[str]] | None = None,
 ) -> EverythingOn:
     """Enablement without a decision, for a session in that directory."""
-    return EverythingOn(Context(place=Place(session, directory), provider="console", owners=owners or {}))
+    return EverythingOn(
+        Context(session=session, place=Place(session, directory), provider="console", owners=owners or {})
+    )
