@@ -151,9 +151,6 @@ class Resolution:
             for id, one in found.items()
         }
 
-    def children(self, container: str) -> Iterator[Item]:
-        return (item for item in self.items.values() if item.container == container)
-
     def sharing(self, id: str) -> tuple[str, ...]:
         """The ids of all items with the key of this one: one server seen in two places has one decision (C3.1)."""
         target = self.items[id].target
