@@ -365,28 +365,3 @@ def test_any_entry_is_launchable_or_has_an_error_and_never_shows_the_secret(
     (server,) = load(os.fspath(place), Reading(ENVIRONMENT)).servers
     assert (server.launch is None) == (server.code is not None)
     assert CANARY not in repr(server)
-
-
-def test_real_files_give_the_outcome_that_the_corpus_names(shared: Path, tmp_path: Path) -> None:
-    """Issue 3 §2 for preset `root`: acceptance and the code of each refusal; notes come with the full formats."""
-    index = json.loads((shared / "corpus" / "declarations" / "index.json").read_text())
-    checked = 0
-    for row in index["real"]:
-        if row.get("preset") != "root":
-            continue
-        content = (shared / "corpus" / "declarations" / row["file"]).read_bytes()
-        (tmp_path / ".mcp.json").write_bytes(content)
-        loaded = load(os.fspath(tmp_path), Reading({"HOME": "/home/u", "PATH": "/usr/bin"}))
-        expected = row["expected"]
-        assert [f.code for f in loaded.diagnostics] == [code.split(":")[0] for code in expected["file"]], row["file"]
-        outcome = [(s.name, "accepted" if s.launch else "rejected", s.code) for s in loaded.servers]
-        assert outcome == [
-            (
-                server["name"],
-                "accepted" if server["status"] in ("accepted", "disabled") else "rejected",
-                (server.get("codes") or [None])[0],
-            )
-            for server in expected["servers"]
-        ], row["file"]
-        checked += 1
-    assert checked == 13

@@ -52,8 +52,8 @@ def inside(workspace: str, path: str) -> str:
     """The path relative to the workspace, normalised. Raises Refused PATH_ESCAPE for what leads out in any spelling;
     links are looked at when it is opened."""
     root = os.path.normpath(workspace)
-    if path == root or path.startswith(root.rstrip("/") + "/"):
-        path = path[len(root) :].lstrip("/") or "."
+    if path == root or path.startswith((root.rstrip("/") + "/", root + "\\")):
+        path = path[len(root) :].lstrip("/\\") or "."
     spelled = path.replace("\\", "/")
     if spelled.startswith("/") or _DRIVE.match(spelled) or "\0" in spelled:
         raise Refused("PATH_ESCAPE")
