@@ -34,7 +34,8 @@ class ConsoleProvider:
             "provider": "console",
             "displayName": text("console.name"),
             "description": text("console.description"),
-            "models": [],
+            # VS Code offers an agent without a model to nobody; what answers here is no model, and its name says so.
+            "models": [{"id": "console", "provider": "console", "name": text("console.model")}],
             "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         }
 
