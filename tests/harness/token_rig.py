@@ -42,6 +42,7 @@ class Rig:
         self.clock = MovableClock()
         self.settings = Settings(access="full", gate_timeout=5.0)
         self.host: Host | None = None
+        self.follows = 0
         (folder / "data").mkdir(exist_ok=True)
         (folder / "ws").mkdir(exist_ok=True)
         self.declare({})
@@ -109,6 +110,14 @@ class Rig:
     async def authenticate(self, client: Client, token: str, **more: Any) -> Any:
         return await client.request("authenticate", resource=self.server.url, token=token, **more)
 
+    async def followed(self, client: Client, session: str = SESSION) -> Any:
+        """The server's state once it is connected and its lists are followed: no request of the host is under way."""
+        before = self.follows
+        state = await self.settled(client, session, "ready")
+        await self.until(lambda: self.server.posts.count(("subscriptions/listen", 200)) > before)
+        self.follows = self.server.posts.count(("subscriptions/listen", 200))
+        return state
+
     def became(self, client: Client, kind: str) -> list[Any]:
         """How often the client was told that the server is now `kind`."""
         told = client.actions(SESSION, "session/mcpServerStateChanged")
@@ -119,6 +128,14 @@ class Rig:
     def known_resources(self) -> Any:
         assert self.host is not None
         return self.host._authorization.resources()
+
+    def access(self) -> Any:
+        assert self.host is not None
+        return self.host._authorization._accesses[SESSION, ID]
+
+    def connection(self) -> Any:
+        assert self.host is not None
+        return self.host._servers.connected(SESSION, ID)[2]
 
     async def until(self, holds: Callable[[], Any]) -> None:
         """For what no client is told."""
@@ -134,7 +151,7 @@ class Rig:
         await browse(begun["url"])
         ended = await client.request("x-innkeeper/mcp/authorized", session, server="web")
         assert ended == {"completed": True}
-        return await self.settled(client, session, "ready")
+        return await self.followed(client, session)
 
     def kept(self) -> list[dict[str, Any]]:
         found: list[dict[str, Any]] = json.loads(self.tokens.read_text())["tokens"]

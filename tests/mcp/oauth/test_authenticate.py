@@ -182,7 +182,7 @@ async def test_token_that_ran_out_is_asked_for_again_as_expired(rig: Rig) -> Non
     await rig.opened(client)
     await rig.connect(client)
     await rig.authenticate(client, rig.issued(), expiresIn=60)
-    await rig.settled(client, SESSION, "ready")
+    await rig.followed(client)
     rig.clock.ahead = 61
     failed = await client.request("x-innkeeper/mcp/call", SESSION, server="web", tool="read", arguments={"text": "x"})
     assert (failed["success"], failed["error"]["code"]) == (False, "AUTH_REQUIRED")

@@ -30,7 +30,7 @@ async def test_no_token_reaches_log_state_message_or_database(rig: Rig, logged: 
     with pytest.raises(RpcFailure):
         await rig.authenticate(alice, "canary-bad-token-0001")
     await rig.authenticate(alice, rig.issued("read"))
-    await rig.settled(alice, SESSION, "ready")
+    await rig.followed(alice)
     alice.start_turn(chat, '/call web write {"text": "x"}')
     await bob.state(SESSION, lambda s: s.get("inputNeeded"))
     begun = await bob.request("x-innkeeper/mcp/authorize", SESSION, server="web")

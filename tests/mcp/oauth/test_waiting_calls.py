@@ -24,6 +24,7 @@ async def connected(rig: Rig, *names: str) -> tuple[str, list[Client]]:
     await rig.authenticate(clients[0], rig.issued("read"), scopes=["read"])
     for client in clients:
         await rig.settled(client, SESSION, "ready")
+    await rig.followed(clients[0])
     return chat, clients
 
 
@@ -151,3 +152,20 @@ async def test_two_calls_that_wait_go_on_with_one_token(rig: Rig) -> None:
     ended = await asyncio.gather(alice.ended(chat), bob.ended(other))
     assert [call_in(turn)["success"] for turn in ended] == [True, True]
     assert rig.server.calls == ["write", "write"]
+
+
+async def test_refused_request_of_the_host_does_not_end_a_call_that_waits(rig: Rig) -> None:
+    """A list that is refused meanwhile leaves the connection to the call."""
+    chat, (alice,) = await connected(rig)
+    rig.authorization.end_all()
+    alice.start_turn(chat, WRITE)
+    await waiting(alice)
+    access = rig.access()
+    connection = rig.connection()
+    connection._list_changed("tools")
+    await rig.until(lambda: ("tools/list", 401) in rig.server.posts)
+    assert not access.ends_connection()
+    assert shown(alice.states[SESSION]) == {"kind": "ready"}
+    await rig.authenticate(alice, rig.issued("read", "write"))
+    assert call_in(await alice.ended(chat))["success"]
+    assert rig.server.calls == ["write"] and access.ends_connection()

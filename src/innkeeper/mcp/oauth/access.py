@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from innkeeper.mcp.oauth.calls import present_call
+from innkeeper.mcp.oauth.calls import Calling, present_call
 from innkeeper.mcp.oauth.renewals import Renewals
 from innkeeper.mcp.oauth.tokens import Token, Tokens
 from innkeeper.mcp.oauth.values import Challenge, Discovered, OAuthClient, is_private
@@ -51,6 +51,7 @@ class ServerAccess:
         self.shown: Token | None = None
         """The last token that the server took."""
         self._asked: tuple[str, ...] = ()
+        self._calls: list[Calling] = []
         self._joined = joined
         self._ran_out = False
         self._lock = asyncio.Lock()
@@ -98,6 +99,18 @@ class ServerAccess:
             self._ran_out = True
             return None
         return token
+
+    def sending(self) -> None:
+        """A request goes out; a tool call that it belongs to counts as running until it ends."""
+        self._calls = [call for call in self._calls if not call.ended]
+        call = present_call()
+        if call is not None and call not in self._calls:
+            self._calls.append(call)
+
+    def ends_connection(self) -> bool:
+        """Whether a refusal that stays one ends the connection. One of another request must not end it under a call
+        that was accepted, or that is being decided about: the call finds out for itself."""
+        return present_call() is not None or all(call.ended for call in self._calls)
 
     def taken(self, token: Token | None) -> None:
         """The server answered a request with this token otherwise than by a refusal."""

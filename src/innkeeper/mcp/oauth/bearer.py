@@ -23,6 +23,7 @@ class Bearer(httpx2.Auth):
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         tried: list[Token] = []
+        self._access.sending()
         token = await self._access.token()
         while True:
             if token is not None:
@@ -37,6 +38,6 @@ class Bearer(httpx2.Auth):
                 return  # the end of a session is not worth a token
             token = await self._access.refused(challenge, token, tried)
             if token is None:
-                if request.method == "POST":
+                if request.method == "POST" and self._access.ends_connection():
                     self._left(response.status_code)
                 return

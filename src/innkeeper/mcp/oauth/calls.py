@@ -18,6 +18,7 @@ class Calling:
 
     caller: Caller | None
     refused: bool = False
+    ended: bool = False
 
 
 _calling: ContextVar[Calling | None] = ContextVar("innkeeper_mcp_calling", default=None)
@@ -30,6 +31,7 @@ def calling(call: Calling) -> Iterator[None]:
     try:
         yield
     finally:
+        call.ended = True
         _calling.reset(token)
 
 
