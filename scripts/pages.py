@@ -159,8 +159,13 @@ def root_command() -> Any | None:
 def pages() -> Mapping[str, str]:
     """The text of every generated page that can be made from what the tree holds, by its path below docs/."""
     from protocol_page import protocol_page
+    from settings_page import settings_page
 
-    made = {"reference/errors.md": errors_page(), "reference/limits.md": limits_page()}
+    made = {
+        "reference/errors.md": errors_page(),
+        "reference/limits.md": limits_page(),
+        "reference/settings.md": settings_page(table),
+    }
     protocol = protocol_page()
     if protocol is not None:
         made["reference/protocol.md"] = protocol

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 
+from innkeeper.editing.toml.places import line_of
 from innkeeper.errors import HostError
 from innkeeper.limits import LIMITS
 from innkeeper.settings.config import FIELDS, HOT, SERVE_FIELDS, Allowance, Settings, parse_settings, read_settings
-from innkeeper.settings.places import line_of
 from innkeeper.settings.problems import SettingsInvalid
+from innkeeper.settings.schema import all_settings, shown
 
 PATH = Path("/etc/innkeeper/config.toml")
 DOCUMENT = Path(__file__).parents[2] / "docs" / "reference" / "settings.md"
@@ -67,7 +68,7 @@ allow_tools = ["files.read"]
     )
     settings = read_settings(path)
     home = os.path.expanduser("~")
-    assert settings.enabled_builtins == ("root", "codex"), "in the order of M9.6"
+    assert settings.enabled_builtins == ("codex", "root"), "in the order given: M1.3"
     assert settings.trusted_workspaces == ("/work/a", f"{home}/b")
     assert settings.workspace_allowances == (
         Allowance("/work/a", allow_mcp=("files",)),
@@ -99,7 +100,7 @@ allow_tools = ["files.read"]
         ("gate_timeout = nan\n", 1, "gate_timeout", "seconds"),
         ("gate_timeout = 0\n", 1, "gate_timeout", "seconds"),
         ('trusted_workspaces = "/a"\n', 1, "trusted_workspaces", "list of absolute paths"),
-        ('trusted_workspaces = [\n "/a",\n "b"]\n', 1, "trusted_workspaces[1]", "absolute path"),
+        ('trusted_workspaces = [\n "/a",\n "b"]\n', 3, "trusted_workspaces[1]", "absolute path"),
         ('enabled_builtins = ["root", "emacs"]\n', 1, "enabled_builtins", "root, vscode"),
         ("limits = 3\n", 1, "limits", "a table"),
         ("workspace_allowances = {}\n", 1, "workspace_allowances", "list of tables"),
@@ -155,15 +156,31 @@ def test_settings_cannot_be_changed() -> None:
 def test_the_reference_page_names_every_field_and_whether_it_is_hot() -> None:
     """Documentation is checked (style anchors, example 8)."""
     page = DOCUMENT.read_text(encoding="utf-8")
-    rows = {line.split("|")[1].strip(" `"): line for line in page.splitlines() if line.startswith("| `")}
+    hot, _, cold = page.partition("## Settings of the operator")
     assert set(FIELDS) == {entry.name for entry in fields(Settings)}
-    documented = {name for name in FIELDS if name not in ("serve", "limits")}
-    assert documented <= rows.keys()
-    for name in documented:
-        assert ("| yes |" in rows[name]) == (name in HOT), name
-    assert {f"serve.{name}" for name in SERVE_FIELDS} <= rows.keys()
+    for name in FIELDS:
+        if name not in ("serve", "limits"):
+            assert f"\n| `{name}` |" in (hot if name in HOT else cold)
+            assert f"\n| `{name}` |" not in (cold if name in HOT else hot)
+    assert all(f"\n| `serve.{name}` |" in cold for name in SERVE_FIELDS)
     assert "limits.md" in page
     assert all(limit.name.lower() in Settings().limits for limit in LIMITS)
+
+
+def test_every_setting_has_a_type_a_meaning_and_a_default_that_it_takes() -> None:
+    for setting in all_settings():
+        for lang in ("en", "zh_Hans"):
+            assert setting.type(lang), setting.name
+            assert setting.meaning(lang) or setting.name.startswith("limits."), setting.name
+        if setting.default is not None and setting.name != "limits":
+            text = f"{setting.name} = {shown(setting.default)}"
+            assert parse_settings(text, PATH) == (Settings() if "serve." not in text else parse_settings(text, PATH))
+
+
+def test_the_example_of_the_reference_page_is_valid() -> None:
+    page = DOCUMENT.read_text(encoding="utf-8")
+    example = page.partition("```toml\n")[2].partition("```")[0]
+    assert parse_settings(example, PATH).trusted_workspaces == ("/home/me/shop",)
 
 
 @pytest.mark.parametrize(

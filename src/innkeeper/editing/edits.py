@@ -9,7 +9,7 @@ Rules
 
 import datetime
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -67,17 +67,17 @@ def lookup(data: Any, path: Path) -> Any:
     return data
 
 
-def pruned(data: Any, path: Path) -> Any:
-    """`data` without the tables and lists that lead to `path` and hold nothing."""
+def prunings(data: Any, path: Path) -> Iterator[Any]:
+    """`data` without the nearest table or list that leads to `path` and holds nothing, then without the next, …"""
     for length in range(len(path) - 1, 0, -1):
         try:
             holder = lookup(data, path[:length])
         except NoSuchPlace:
             continue
         if holder not in ({}, []):
-            break
+            return
         data = applied(data, Delete(path[:length]))
-    return data
+        yield data
 
 
 def same(one: Any, other: Any) -> bool:

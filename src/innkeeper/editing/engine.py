@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from innkeeper.editing.edits import Delete, Edit, NoSuchPlace, applied, pruned, same
+from innkeeper.editing.edits import Delete, Edit, NoSuchPlace, applied, prunings, same
 from innkeeper.editing.refusals import EditUnsafe
 
 
@@ -108,4 +108,4 @@ def _kept(old: str, new: str, splices: Sequence[Splice]) -> bool:
 def _proved(found: Any, wanted: Any, edit: Edit) -> bool:
     if same(found, wanted):
         return True
-    return isinstance(edit, Delete) and same(found, pruned(wanted, edit.path))
+    return isinstance(edit, Delete) and any(same(found, less) for less in prunings(wanted, edit.path))

@@ -20,8 +20,10 @@ from pathlib import Path
 
 from innkeeper.editing.engine import version_of
 from innkeeper.editing.refusals import EditConflict, EditUnwritable
+from innkeeper.limits import MIB
 
 NEW_FILE_MODE = 0o600
+MAX_BYTES = 8 * MIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +38,18 @@ class Content:
 
 
 def read_content(path: Path) -> Content:
-    """The content now. Raises OSError where it cannot be read."""
+    """The content now. Raises OSError where it cannot be read, is no regular file or has more than `MAX_BYTES`."""
     try:
-        return Content(path.read_bytes())
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return Content(None)
+    with open(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "not a regular file")
+        data = file.read(MAX_BYTES + 1)
+    if len(data) > MAX_BYTES:
+        raise OSError(errno.EFBIG, os.strerror(errno.EFBIG))
+    return Content(data)
 
 
 def change_file(path: Path, change: Callable[[Content], bytes], *, expected: str | None = None) -> Content:
@@ -78,11 +87,9 @@ def _replace(target: Path, data: bytes) -> None:
         known = target.stat()
     except FileNotFoundError:
         known = None
-    if known is not None:
-        if not stat.S_ISREG(known.st_mode):
-            raise OSError(errno.EINVAL, "not a regular file")
-        if not os.access(target, os.W_OK, effective_ids=os.access in os.supports_effective_ids):
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
+    effective = os.access in os.supports_effective_ids
+    if known is not None and not os.access(target, os.W_OK, effective_ids=effective):
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     temporary = target.with_name(f".{target.name}.{secrets.token_hex(6)}")
     descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, NEW_FILE_MODE)
     try:

@@ -13,10 +13,10 @@ from typing import Literal
 from innkeeper.errors import HostError
 from innkeeper.texts import text
 
-Kind = Literal["unknown", "near", "expected", "syntax", "encoding", "unreadable", "secret", "exclusive"]
+Kind = Literal["unknown", "near", "expected", "syntax", "encoding", "unreadable", "secret", "exclusive", "preset"]
 Expected = Literal[
     "boolean", "string", "strings", "paths", "path", "count", "seconds", "port", "choice", "choices", "table", "tables",
-    "log",
+    "log", "inputName", "reference",
 ]  # fmt: skip
 
 
@@ -30,6 +30,8 @@ class Problem:
 
     def describe(self, lang: str = "en") -> str:
         """The problem as a clause."""
+        if self.kind == "preset":
+            return text(f"declaration.preset.{self.values['problem']}", lang=lang)
         values = dict(self.values)
         if self.expected is not None:
             values["expected"] = text(f"settings.expected.{self.expected}", lang=lang, **self.values)
@@ -51,22 +53,52 @@ def wrong(expected: Expected, *path: str | int, **values: str) -> Wrong:
 
 
 class SettingsInvalid(HostError):
-    """The configuration file cannot be used: code CONFIG_INVALID. `line` counts from 1; None when it is not known."""
+    """The configuration file cannot be used: code CONFIG_INVALID where a start fails for it, SETTINGS_INVALID where the
+    last good settings stay in force. `line` counts from 1; None when it is not known."""
 
-    def __init__(self, path: Path, problem: Problem, *, line: int | None = None, field: str | None = None) -> None:
-        super().__init__("CONFIG_INVALID", path=path)
+    def __init__(
+        self,
+        path: Path,
+        problem: Problem,
+        *,
+        line: int | None = None,
+        field: str | None = None,
+        code: Literal["CONFIG_INVALID", "SETTINGS_INVALID"] = "CONFIG_INVALID",
+    ) -> None:
+        super().__init__(code, path=path)
         self.path = path
         self.problem = problem
         self.line = line
         self.field = field
 
     def message(self, lang: str = "en") -> str:
+        said = text("error.CONFIG_INVALID.meaning", lang=lang, path=self.path, reason=self.reason(lang))
+        return said if self.code == "CONFIG_INVALID" else f"{text(self.error.meaning, lang=lang)} {said}"
+
+    def reason(self, lang: str = "en") -> str:
+        """Line, field and problem, without the file."""
         reason = self.problem.describe(lang)
         if self.field is not None:
             reason = text("settings.at.field", lang=lang, field=self.field, reason=reason)
         if self.line is not None:
             reason = text("settings.at.line", lang=lang, line=self.line, reason=reason)
-        return text(self.error.meaning, lang=lang, path=self.path, reason=reason)
+        return reason
+
+    def while_running(self) -> "SettingsInvalid":
+        """The same, where the last good settings stay in force."""
+        return SettingsInvalid(self.path, self.problem, line=self.line, field=self.field, code="SETTINGS_INVALID")
+
+
+class ValueRefused(HostError):
+    """A setting does not take a value: code SETTING_VALUE. `field` is a path such as `presets[0].id`."""
+
+    def __init__(self, field: str, problem: Problem) -> None:
+        super().__init__("SETTING_VALUE", field=field)
+        self.field = field
+        self.problem = problem
+
+    def message(self, lang: str = "en") -> str:
+        return text(self.error.meaning, lang=lang, field=self.field, reason=self.problem.describe(lang))
 
 
 class OptionInvalid(HostError):

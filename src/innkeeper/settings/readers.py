@@ -85,12 +85,12 @@ def choice(*allowed: str) -> Reader:
 
 
 def choices(*allowed: str) -> Reader:
-    """Any of the words, each once; the order is theirs."""
+    """Any of the words, each once, in the order given."""
 
     def read(value: Any) -> tuple[str, ...]:
         if not isinstance(value, list) or any(word not in allowed for word in value):
             raise wrong("choices", choices=", ".join(allowed))
-        return tuple(word for word in allowed if word in value)
+        return tuple(dict.fromkeys(value))
 
     return read
 

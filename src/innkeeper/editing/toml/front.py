@@ -67,12 +67,13 @@ def _changes(document: Document, path: Path, old: Any, new: Any) -> list[Edit]:
     """The least steps from one value to another."""
     if same(old, new):
         return []
-    if isinstance(old, dict) and isinstance(new, Mapping):
+    places = find(document, path)
+    in_place = places.slot is not None
+    stays = in_place or new or any(section.path == path for section in places.sections)
+    if isinstance(old, dict) and isinstance(new, Mapping) and stays:
         steps = [step for key in old if key in new for step in _changes(document, (*path, key), old[key], new[key])]
         steps += [Put((*path, key), value) for key, value in new.items() if key not in old]
         return [*steps, *(Delete((*path, key)) for key in old if key not in new)]
-    places = find(document, path)
-    in_place = places.slot is not None
     if isinstance(old, list) and isinstance(new, (list, tuple)) and (in_place or _is_section(new)):
         return _item_changes(document, path, old, list(new))
     if not in_place and isinstance(path[-1], int):

@@ -1,0 +1,81 @@
+"""The settings as people look them up: type, default, meaning, who writes them (M9.6).
+
+Rules
+* Everything is taken from what reads the file (`FIELDS`, `SERVE_FIELDS`) and from the catalogue, so that the page, the
+  command line and the reader cannot disagree.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any
+
+from innkeeper.editing.toml.writing import value_text
+from innkeeper.ports.settings import Allowance
+from innkeeper.settings.config import FIELDS, HOT, Settings
+from innkeeper.settings.options import DEFAULT_HOST, DEFAULT_PORT
+from innkeeper.settings.problems import Wrong
+from innkeeper.settings.readers import Reader
+from innkeeper.settings.tables import DEFAULT_LIMITS, LIMIT_FIELDS, SERVE_FIELDS
+from innkeeper.texts import text
+
+SERVE_DEFAULTS: Mapping[str, Any] = {"host": DEFAULT_HOST, "port": DEFAULT_PORT, "log": "info"}
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One setting by its dotted name. `default` is plain data; None where it is unset."""
+
+    name: str
+    hot: bool
+    reader: Reader
+    default: Any
+
+    def type(self, lang: str = "en") -> str:
+        """What is expected, as a clause."""
+        try:
+            self.reader(object())
+        except Wrong as error:
+            if error.problem.expected is not None:
+                return text(f"settings.expected.{error.problem.expected}", lang=lang, **error.problem.values)
+        return ""
+
+    def meaning(self, lang: str = "en") -> str:
+        """Empty for limits, which have a page of their own."""
+        return "" if self.name.startswith("limits.") else text(f"settings.field.{self.name}", lang=lang)
+
+
+def all_settings() -> tuple[Setting, ...]:
+    """Every setting, hot ones first, tables by their entries."""
+    defaults = Settings()
+    plain = [name for name in FIELDS if name not in ("limits", "serve")]
+    found = [Setting(name, name in HOT, FIELDS[name], plain_value(getattr(defaults, name))) for name in plain]
+    found += [
+        Setting(f"serve.{name}", False, reader, SERVE_DEFAULTS.get(name, False if _is_switch(reader) else None))
+        for name, reader in SERVE_FIELDS.items()
+    ]
+    found += [Setting(f"limits.{name}", False, LIMIT_FIELDS[name], value) for name, value in DEFAULT_LIMITS.items()]
+    return tuple(sorted(found, key=lambda setting: not setting.hot))
+
+
+def plain_value(value: Any) -> Any:
+    """A setting as what TOML and JSON have: lists, tables, texts, numbers."""
+    if isinstance(value, Allowance):
+        entries = {entry.name: plain_value(getattr(value, entry.name)) for entry in fields(value)}
+        return {name: entry for name, entry in entries.items() if entry != []}
+    if isinstance(value, Mapping):
+        return {name: plain_value(entry) for name, entry in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain_value(item) for item in value]
+    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def shown(value: Any) -> str:
+    """Plain data as TOML writes it; a dash where nothing is set."""
+    return "–" if value is None else value_text(value)
+
+
+def _is_switch(reader: Reader) -> bool:
+    try:
+        return reader(True) is True
+    except Wrong:
+        return False

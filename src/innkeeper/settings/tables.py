@@ -1,0 +1,94 @@
+"""The settings that are tables: allowances, presets, inputs, limits, how `serve` runs (M1.3, M2.5, M4.2b, M9.6)."""
+
+import re
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+from innkeeper.limits import LIMITS
+from innkeeper.ports.settings import Allowance
+from innkeeper.settings.fields import read_fields
+from innkeeper.settings.problems import Problem, Wrong, wrong
+from innkeeper.settings.readers import (
+    Reader,
+    read_boolean,
+    read_count,
+    read_log,
+    read_path,
+    read_port,
+    read_seconds,
+    read_string,
+    read_strings,
+    read_table,
+    read_tables,
+)
+
+SERVE_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {
+        "host": read_string,
+        "port": read_port,
+        "socket": read_path,
+        "socket_token": read_boolean,
+        "token_file": read_path,
+        "no_token": read_boolean,
+        "data_dir": read_path,
+        "log": read_log,
+        "quiet": read_boolean,
+        "open": read_boolean,
+        "force": read_boolean,
+    }
+)
+ALLOWANCE_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {"workspace": read_path, "allow_mcp": read_strings, "allow_tools": read_strings}
+)
+DEFAULT_LIMITS: Final[Mapping[str, float]] = MappingProxyType({limit.name.lower(): limit.value for limit in LIMITS})
+LIMIT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {limit.name.lower(): read_seconds if limit.unit == "s" else read_count for limit in LIMITS}
+)
+INPUT_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_ENVIRONMENT: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
+KEYRING: Final = "keyring"
+
+
+def read_presets(value: Any) -> tuple[Mapping[str, Any], ...]:
+    """Custom presets as they are written (M1.3); what they mean, and whether they can be used, the loader's own
+    resolver decides, which the settings service is given as its check."""
+    return tuple(MappingProxyType(dict(entry)) for entry in read_tables(value))
+
+
+def read_allowances(value: Any) -> tuple[Allowance, ...]:
+    found = []
+    for index, entry in enumerate(read_tables(value)):
+        fields = _read_entry(index, {"workspace": None, **entry}, ALLOWANCE_FIELDS)
+        found.append(Allowance(**{**fields, "workspace": str(fields["workspace"])}))
+    return tuple(found)
+
+
+def read_inputs(value: Any) -> Mapping[str, str]:
+    """Names of inputs and where their values are: a value itself is refused, as it would be a secret in this file."""
+    found = {}
+    for name, reference in read_table(value).items():
+        if not INPUT_NAME.fullmatch(name):
+            raise wrong("inputName", name)
+        if reference != KEYRING and not (isinstance(reference, str) and _ENVIRONMENT.fullmatch(reference)):
+            raise wrong("reference", name)
+        found[name] = reference
+    return MappingProxyType(found)
+
+
+def read_serve(value: Any) -> Mapping[str, Any]:
+    table = read_table(value)
+    if "token" in table:
+        raise Wrong(Problem("secret"), "token")
+    return MappingProxyType(read_fields(table, SERVE_FIELDS))
+
+
+def read_limits(value: Any) -> Mapping[str, float]:
+    return MappingProxyType({**DEFAULT_LIMITS, **read_fields(read_table(value), LIMIT_FIELDS)})
+
+
+def _read_entry(index: int, entry: Mapping[str, Any], readers: Mapping[str, Reader]) -> dict[str, Any]:
+    try:
+        return read_fields(entry, readers)
+    except Wrong as error:
+        raise Wrong(error.problem, index, *error.path) from None
