@@ -139,7 +139,7 @@ class DeclaredServer:
     fingerprint: str
     """Empty when the entry is rejected."""
     launch: Launch | None
-    command: tuple[str, ...] = ()
+    command: tuple[str, ...] = field(default=(), repr=False)
     """Command and arguments as written, variables unexpanded; empty for http."""
     enabled_in_file: bool = True
     diagnostics: tuple[Diagnostic, ...] = ()
