@@ -114,9 +114,13 @@ class Rig:
         """The server's state once it is connected and its lists are followed: no request of the host is under way."""
         before = self.follows
         state = await self.settled(client, session, "ready")
-        await self.until(lambda: self.server.posts.count(("subscriptions/listen", 200)) > before)
-        self.follows = self.server.posts.count(("subscriptions/listen", 200))
+        await self.until(lambda: self._streams() > before)
+        self.follows = self._streams()
         return state
+
+    def _streams(self) -> int:
+        """Streams of notifications that were opened, of either protocol generation."""
+        return sum(self.server.posts.count((method, 200)) for method in ("subscriptions/listen", "GET"))
 
     def became(self, client: Client, kind: str) -> list[Any]:
         """How often the client was told that the server is now `kind`."""
