@@ -3,9 +3,11 @@
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from customizations.world import A, P, declared, one_of_each, plugin, world
-from innkeeper.customizations.edits import Refused, Replace, SetScope, Stored, affected, fault_of
+from innkeeper.customizations.edits import Refused, Replace, SetScope, Stored, affected, edit_of, fault_of
 from innkeeper.customizations.enablement import InvalidSet, Overlay, with_value
 from innkeeper.customizations.places import Pending, Place
 from innkeeper.ports.decisions import Decision, Decisions, DropDecision, PutDecision
@@ -39,10 +41,13 @@ def test_faulty_set_does_not_wait() -> None:
 def test_toggle_of_before_0_8_sets_the_session_and_keeps_the_rest() -> None:
     """Item 6: its `enabled` names no scope."""
     played = world().run(["set G off", "set W on"])
-    played.edit(SetScope("session", False))
-    assert played.words() == "S:off W:on G:off"
-    played.edit(SetScope("session", True))
-    assert played.words() == "W:on G:off"
+    action = {"type": "session/customizationToggled", "id": P}
+    for enabled, published in ((False, "S:off W:on G:off"), (True, "W:on G:off")):
+        edit = edit_of(action | {"enabled": enabled})
+        assert edit is not None and isinstance(played.edit(edit), Stored)
+        assert played.words() == published
+    assert edit_of(action | {"enablement": [], "enabled": False}) == Replace(())
+    assert edit_of(action) is None and edit_of(action | {"enabled": "no"}) is None
 
 
 @pytest.mark.parametrize("child", [one.type for one in one_of_each()])
@@ -127,3 +132,23 @@ def test_with_value_changes_one_scope_and_sorts() -> None:
 
 def test_unknown_item_is_refused() -> None:
     assert isinstance(world().edit(Replace(()), A), Refused)
+
+
+ENTRY = st.one_of(
+    st.fixed_dictionaries({"kind": st.sampled_from(["session", "global", "user", ""]), "enabled": st.booleans()}),
+    st.fixed_dictionaries(
+        {"kind": st.just("workspace"), "uri": st.sampled_from(["file:///repo/", "/repo", "x:", "", "file://["])}
+        | {"enabled": st.booleans()}
+    ),
+)
+
+
+@given(st.lists(ENTRY, max_size=4), st.sampled_from(["", "directory-unknown", "workspaceless", "row broken"]))
+def test_no_set_raises_and_a_refused_one_stores_nothing(wanted: list[Any], state: str) -> None:
+    """C4.3, item 6"""
+    played = world().run([state] if state else [])
+    outcome = played.edit(Replace(wanted))
+    assert isinstance(outcome, Stored) or played.stored() == "-"
+    assert isinstance(outcome, Refused) or len({entry["kind"] for entry in wanted}) == len(wanted)
+    played.run(["directory /repo"])
+    assert state == "row broken" or played.waiting.edits == ()

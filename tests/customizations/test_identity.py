@@ -64,7 +64,18 @@ def test_spellings_of_a_posix_directory_are_one_workspace(spelling: str) -> None
 
 @pytest.mark.parametrize(
     "spelling",
-    ["file:///C:/Repo", "file:///c%3A/repo/", "c:\\repo", "C:/Repo/", "file:///c|/repo", "C:\\Repo\\."],
+    [
+        "file:///C:/Repo",
+        "file:///c%3A/repo/",
+        "c:\\repo",
+        "C:/Repo/",
+        "file:///c|/repo",
+        "C:\\Repo\\.",
+        "file:C:/repo",
+        "file:///C:\\Repo",
+        "\\\\?\\C:\\Repo",
+        "FILE://localhost/C:/x/../Repo",
+    ],
 )
 def test_spellings_of_a_windows_directory_are_one_workspace(spelling: str) -> None:
     assert workspace_key(spelling) == "file:///c:/repo"
@@ -147,3 +158,8 @@ def test_owner_map_has_each_plugin_once() -> None:
 )
 def test_root_of_a_directory(uri: str, path: str, root: str) -> None:
     assert root_of(uri, path) == root
+
+
+@pytest.mark.parametrize("uri", ["file://[bad/x", "x:", "file:", "", "://", "file:///%zz", "\\\\", "C:", "\ud800"])
+def test_no_spelling_raises(uri: str) -> None:
+    assert "://" in workspace_key(uri)

@@ -366,6 +366,7 @@ def test_row_g1_pending_session_withholds_plugin_and_child() -> None:
     }
     assert not played.eligible().complete
     assert not is_on(played.published(AZ)) and not is_on(played.published(A))
+    assert played.published(AZ)["load"] == {"kind": "loading"}
 
 
 def test_row_g2_pending_child_withholds_its_container() -> None:
@@ -786,7 +787,8 @@ def test_row_l7_l8_decisions_that_cannot_be_read_stay_pending_and_untouched(row:
     played = world().run(["set S off", "row broken"])
     meta = played.published()["_meta"]
     assert (played.words(), played.reaches()) == ("pending:session", False)
-    assert meta["x-innkeeper/load"] == {"kind": "error", "message": "it is not JSON"}
+    fault = {"kind": "error", "message": "it is not JSON"}
+    assert meta["x-innkeeper/load"] == played.published()["load"] == fault
     outcome = played.edit(SetScope("session", True))
     assert isinstance(outcome, Refused) and "it is not JSON" in outcome.reason
     assert (played.stored(), played.waiting.edits) == ("S[s1]=off", ())

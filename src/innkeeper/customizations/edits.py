@@ -8,7 +8,7 @@ Rules
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from innkeeper.customizations.enablement import (
     SCOPES,
@@ -37,8 +37,7 @@ class Replace:
 
 @dataclass(frozen=True, slots=True)
 class SetScope:
-    """One scope, the others as they are; None lets it inherit. Also what a toggle of the shape before 0.8 means: its
-    `enabled` for the session."""
+    """One scope, the others as they are; None lets it inherit."""
 
     scope: Scope
     value: bool | None
@@ -97,6 +96,15 @@ def apply(id: str, edit: Edit, resolution: Resolution, overlay: Overlay, now: st
     except InvalidSet as invalid:
         return Refused(str(invalid))
     return Stored(ops, after, resolve(item.target, place, after, resolution.base))
+
+
+def edit_of(action: Mapping[str, Any]) -> Edit | None:
+    """What a `session/customizationToggled` asks for. In the shape before 0.8 it says `enabled` and names no scope:
+    that is the session's, and the other scopes stay. None: it says nothing that can be understood."""
+    if action.get("enablement") is not None:
+        return Replace(tuple(action["enablement"]))
+    enabled = action.get("enabled")
+    return SetScope("session", enabled) if isinstance(enabled, bool) else None
 
 
 def fault_of(edit: Edit) -> str | None:

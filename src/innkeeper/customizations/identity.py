@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final, Literal, NamedTuple, NewType
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 Key = NewType("Key", str)
 """What decisions are stored under; only `key_of` makes one."""
@@ -25,7 +25,7 @@ Key = NewType("Key", str)
 WORKSPACE_SOURCE: Final = "workspace"
 """The source of what a file or directory of the session's primary directory declares, whichever file it is."""
 
-_DRIVE = re.compile(r"/?([A-Za-z])[:|](?=/|$)")
+_DRIVE = re.compile(r"/?([A-Za-z])[:|](?=[\\/]|$)")
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 _PLAIN = re.compile(r"[A-Za-z0-9_.~-]*")
 
@@ -140,7 +140,8 @@ def workspace_key(directory: str, *, ignores_case: bool = False) -> str:
 
 
 def _split(directory: str) -> tuple[str, str, str]:
-    """Scheme, host and decoded path."""
+    """Scheme, host and decoded path. No text makes it raise."""
+    directory = directory.removeprefix("\\\\?\\")
     if re.match(r"[A-Za-z]:[\\/]?", directory) and not _SCHEME.match(directory):
         return "file", "", directory.replace("\\", "/")
     if directory.startswith("\\\\"):
@@ -148,13 +149,15 @@ def _split(directory: str) -> tuple[str, str, str]:
         return "file", host.lower(), f"/{path}"
     if not _SCHEME.match(directory):
         return "file", "", directory
-    scheme, _, rest = directory.partition(":")
-    parts = urlsplit(rest, allow_fragments=False)
-    host = parts.netloc.lower()
-    if scheme.lower() == "file" and host == "localhost":
-        host = ""
-    path = parts.path if not parts.query else f"{parts.path}?{parts.query}"
-    return scheme.lower(), host, unquote(path, errors="surrogateescape")
+    scheme, _, path = directory.partition(":")
+    host = ""
+    if path.startswith("//"):
+        host, slash, path = path[2:].partition("/")
+        path = slash + path
+    scheme, host, path = scheme.lower(), host.lower(), unquote(path, errors="surrogateescape")
+    if scheme != "file":
+        return scheme, host, path
+    return scheme, "" if host == "localhost" else host, path.replace("\\", "/") if _DRIVE.match(path) else path
 
 
 def _distinct(found: Sequence[str]) -> tuple[str, ...]:

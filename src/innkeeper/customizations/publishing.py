@@ -3,7 +3,8 @@
 Rules
 * Plugins and servers carry `enablement` and no `enabled`; directories and leaves carry `enabled`, made from their own
   first decision, and `enablement` beside it. A list without decisions is left out.
-* A pending item carries no decision at all: nothing is made up. It says so in `_meta`, and counts as off.
+* A pending item carries no decision at all: nothing is made up. It says so in `_meta`, and counts as off; a pending
+  container shows as loading, or with the error that keeps it pending (C4.4).
 * The container never changes a child's list (C1.5). `is_on` alone reads any of these fields.
 * A `Published` is made of a resolution and of nothing else.
 """
@@ -17,7 +18,7 @@ from innkeeper.customizations.discovery.items import DiscoveredServer as Server
 from innkeeper.customizations.items import STOPPED, LiveServer, RawItem, ServerItem, UnreadPlugin
 from innkeeper.customizations.places import Pending
 from innkeeper.customizations.resolution import Enablement, Item, Resolution
-from innkeeper.protocol.session.state import ChildCustomization, Customization
+from innkeeper.protocol.session.state import ChildCustomization, Customization, CustomizationLoadState
 
 GLOBAL_OWNER: Final = "x-innkeeper/globalOwner"
 PENDING: Final = "x-innkeeper/pending"
@@ -79,16 +80,21 @@ def _container(item: Item, children: list[Wire]) -> Wire:
     wire = _common(item)
     if item.owner.startswith("client:"):
         wire["clientId"] = item.owner.removeprefix("client:")
+    assert isinstance(raw, (DiscoveredPlugin, UnreadPlugin, DiscoveredDirectory))
+    wire["load"] = _load_while(item.verdict) if isinstance(item.verdict, Pending) else raw.load
     if isinstance(raw, DiscoveredDirectory):
-        wire |= {"contents": raw.contents, "writable": raw.writable, "load": raw.load, "children": children}
+        wire |= {"contents": raw.contents, "writable": raw.writable, "children": children}
         return wire
-    assert isinstance(raw, (DiscoveredPlugin, UnreadPlugin))
-    wire["load"] = raw.load
     if raw.version is not None:
         wire["version"] = raw.version
     if isinstance(raw, DiscoveredPlugin):
         wire["children"] = children
     return wire
+
+
+def _load_while(pending: Pending) -> CustomizationLoadState:
+    """What a client that does not know our mark sees of a container that is pending."""
+    return {"kind": "loading"} if pending.error is None else {"kind": "error", "message": pending.error}
 
 
 def _item(item: Item, live: Mapping[str, LiveServer]) -> Wire:
