@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from innkeeper._version import running_version
+from innkeeper.app.preferences import Preferences, SettingsFollower
 from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
@@ -22,6 +23,7 @@ from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands,
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
+from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.oauth.files import FILE_NAME as TOKENS
@@ -29,15 +31,16 @@ from innkeeper.mcp.oauth.keyrings import standard_store
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
-from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
 from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.processes import Processes
+from innkeeper.ports.settings import SettingsService
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
 from innkeeper.settings.config import Settings
+from innkeeper.settings.memory import MemorySettings
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
@@ -101,6 +104,10 @@ class Circumstances:
     directory: Path
     """Offered to clients as the first place to work in."""
     questions: bool = True
+    live: SettingsService | None = None
+    """The hot settings as they change; without it those of `settings` hold."""
+    inputs: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """The values of `input` variables: secrets."""
 
 
 class Host:
@@ -109,7 +116,8 @@ class Host:
     def __init__(self, parts: Parts, image: LogImage, given: Circumstances) -> None:
         settings = given.settings
         policy = HostPolicy()
-        hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=HOST_METHODS | AUTHENTICATION_METHODS)
+        methods = HOST_METHODS | AUTHENTICATION_METHODS | SETTING_METHODS
+        hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=methods)
         self.driver = Driver(
             hub,
             parts.store,
@@ -123,7 +131,9 @@ class Host:
         self._authorization = Authorization(
             store=parts.tokens, clock=parts.clock, lang=negotiate(given.settings.language)
         )
-        self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization)
+        live = given.live or MemorySettings(started=settings)
+        preferences = Preferences(live, settings, given.inputs)
+        self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
         outside = Outside(
             providers=parts.agents.providers(gateway, parts.ids),
             mcp=self._servers,
@@ -133,7 +143,10 @@ class Host:
             ids=parts.ids,
         )
         tokens = TokenCommands(conversation.core, self._authorization)
-        self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=tokens.table())
+        chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
+        own = {**tokens.table(), **chosen.table()}
+        self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
+        self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
         self._servers.publish_to(self.service.listener)
         self._authorization.join(
             reconnect=self._servers.open_again,
@@ -154,6 +167,7 @@ class Host:
 
     async def close(self, seconds: float) -> None:
         """End turns, servers and processes, store everything. State stays as it is, for the next start."""
+        self._follow.end()
         await self.service.close()
         await self._authorization.close()
         await self._processes.close()
@@ -176,16 +190,20 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
 
 
 def _join_mcp(
-    driver: Driver, conversation: Conversation, parts: Parts, given: Circumstances, authorization: Authorization
+    driver: Driver,
+    conversation: Conversation,
+    parts: Parts,
+    given: Circumstances,
+    authorization: Authorization,
+    settings: Preferences,
 ) -> tuple[ProjectServers, Gateway]:
     """The declared servers of all sessions, and the way to them."""
-    settings = _mcp_settings(given.settings)
     servers = ProjectServers(
         processes=parts.processes,
         clock=parts.clock,
         decisions=lambda: driver.decisions,
         store=driver.store,
-        settings=lambda: settings,
+        settings=settings,
         environment=given.environment,
         authorization=authorization,
     )
@@ -195,7 +213,7 @@ def _join_mcp(
         clock=parts.clock,
         decisions=lambda: driver.decisions,
         store=driver.store,
-        settings=lambda: settings,
+        settings=settings,
         full_access=conversation.full_access,
         rules=conversation.rules,
         language=conversation.language,
@@ -223,17 +241,4 @@ def _host_settings(settings: Settings) -> HostSettings:
         grace=settings.limits["client_grace_seconds"],
         question_timeout=settings.gate_timeout,
         language=settings.language,
-    )
-
-
-def _mcp_settings(settings: Settings) -> McpSettings:
-    return McpSettings(
-        trust_mode=settings.trust_mode,
-        trusted_workspaces=frozenset(settings.trusted_workspaces),
-        workspace_allowances=tuple(
-            WorkspaceAllowance(a.workspace, frozenset(a.allow_mcp), frozenset(a.allow_tools))
-            for a in settings.workspace_allowances
-        ),
-        full_access=settings.access == "full",
-        gate_child_agents=settings.gate_child_agents,
     )

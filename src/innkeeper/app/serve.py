@@ -18,14 +18,19 @@ from urllib.parse import quote
 from innkeeper import limits
 from innkeeper._version import running_version
 from innkeeper.app.compose import DATABASE, Circumstances, Host, open_host, standard_parts
+from innkeeper.app.preferences import check_presets
 from innkeeper.edge.discovery import Endpoint, process_started, remove_endpoint, write_endpoint
 from innkeeper.edge.stdio import StdioConnection
 from innkeeper.edge.token import resolve_token
 from innkeeper.edge.websocket import Listener, ListenOptions
 from innkeeper.settings.config import Settings
+from innkeeper.settings.inputs import FILE_NAME as SECRETS
+from innkeeper.settings.inputs import Inputs
 from innkeeper.settings.options import ServeOptions
 from innkeeper.settings.paths import Paths
+from innkeeper.settings.service import FileSettings
 from innkeeper.store.sqlite import SWITCH_INTERVAL
+from innkeeper.workspace.watches import LocalWatches
 
 Announce = Callable[["Listening"], None]
 
@@ -72,12 +77,32 @@ async def serve(run: Run) -> None:
     run.hide(token)
     paths.prepare()
     parts = standard_parts(paths.data / DATABASE, settings, quiet=options.quiet)
-    given = Circumstances(settings, run.environment, Path.cwd(), questions=not options.no_questions)
-    host = await open_host(parts, given)
+    live = FileSettings(paths.config_file, LocalWatches(), check=check_presets, secrets=paths.config / SECRETS)
+    async with live.watching():
+        given = Circumstances(
+            settings,
+            run.environment,
+            Path.cwd(),
+            questions=not options.no_questions,
+            live=live,
+            inputs=_inputs(run),
+        )
+        await _serve_host(await open_host(parts, given), run, token)
+
+
+def _inputs(run: Run) -> Mapping[str, str]:
+    """The values of inputs; none of them may appear in a log."""
+    values = Inputs(run.paths.config, run.settings.input_values, run.environment).load()
+    for value in values.values():
+        run.hide(value)
+    return values
+
+
+async def _serve_host(host: Host, run: Run, token: str | None) -> None:
     stop = _stop_on_signals()
     try:
-        if options.stdio:
-            await _serve_stdio(host, settings, stop)
+        if run.options.stdio:
+            await _serve_stdio(host, run.settings, stop)
         else:
             await _serve_sockets(host, run, token, stop)
     finally:
