@@ -127,8 +127,8 @@ def test_only_eligibility_builds_what_providers_get() -> None:
     assert makers == {"customizations/eligibility.py"}
 
 
-def test_only_publishing_and_the_client_library_read_the_fields_of_enablement() -> None:
-    """C1.4b: `is_on` answers for every type; who resolves has the verdict."""
+def test_only_is_on_reads_a_published_items_enablement() -> None:
+    """C1.4b: it answers for every type. The others read what clients send: their plugins, and toggles."""
     source = Path(__file__).resolve().parents[2] / "src" / "innkeeper" / "customizations"
     readers = {
         path.name
@@ -141,7 +141,7 @@ def test_only_publishing_and_the_client_library_read_the_fields_of_enablement() 
         and isinstance(node.args[0], ast.Constant)
         and node.args[0].value in ("enablement", "enabled")
     }
-    assert readers <= {"publishing.py", "clients.py"}
+    assert readers == {"publishing.py", "clients.py", "edits.py"}
 
 
 def test_everything_on_decides_nothing_whatever_is_said() -> None:
