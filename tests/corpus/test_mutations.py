@@ -38,7 +38,8 @@ SEEDS = {
     ".vscode/mcp.json": "// head\n" + json.dumps({"servers": ENTRIES, "inputs": [{"id": "k"}]}, indent="\t"),
     ".codex/config.toml": (
         f'model = "m"\n[mcp_servers.local]\ncommand = "n"\nargs = ["--key", "{CANARY}"]\nenv = {{ A = "{CANARY}" }}\n'
-        f'env_vars = ["TOKEN"]\n\n[mcp_servers."f.ar"]\nurl = "https://x.example"\nhttp_headers = {{ X = "{CANARY}" }}\n'
+        f'env_vars = ["TOKEN"]\n\n[mcp_servers."f.ar"]\nurl = "https://x.example"\n'
+        f'http_headers = {{ X = "{CANARY}" }}\n'
         'bearer_token_env_var = "TOKEN"\nrequired = true\n'
     ),
     ".gemini/settings.json": json.dumps({"mcpServers": {"g": {"httpUrl": "https://x.example/$TOKEN"}}}),

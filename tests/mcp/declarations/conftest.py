@@ -49,7 +49,9 @@ class Workspace:
         return {entry.server.name: entry for entry in found}
 
     def one(self, preset: str, entry: object, **changes: Any) -> DeclaredServer:
-        """The one entry of a JSON preset."""
+        """The one entry of a JSON preset, and no file of another."""
+        for file in FILES.values():
+            (self.root / file).unlink(missing_ok=True)
         self.declare(preset, it=entry)
         return self.entries(**changes)["it"].server
 
