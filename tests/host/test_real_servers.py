@@ -2,69 +2,18 @@
 
 import json
 import sys
-from contextlib import asynccontextmanager
 
 import pytest
 
-from innkeeper.engine.effects import Also
-from innkeeper.engine.hub import Hub
-from innkeeper.engine.settings import HubSettings
-from innkeeper.host.driver import Driver
-from innkeeper.host.policy import HostPolicy
-from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
-from innkeeper.mcp.gateway import Gateway
-from innkeeper.mcp.servers import ProjectServers
-from innkeeper.mcp.settings import McpSettings
-from innkeeper.providers.console import ConsoleProvider
-from innkeeper.workspace.processes import LocalProcesses
 from scripted.fakes import CountingIds
-from scripted.world import Client, World, call_of, text_of
+from scripted.real import real_host
+from scripted.world import Client, call_of, text_of
 
 pytestmark = pytest.mark.anyio
 
 
-class RealWorld(World):
-    """A host as `app` joins it, with real servers."""
-
-    async def start(self) -> "RealWorld":
-        policy, image = HostPolicy(), await self.log.open()
-        self.hub = Hub(image, settings=HubSettings(), policy=policy, methods=HOST_METHODS)
-        self.driver = Driver(self.hub, self.log, self.clock, decisions=image.decisions)
-        self.conversation = Conversation(self.driver, self.settings)
-        self.processes = LocalProcesses()
-        shared = {
-            "clock": self.clock,
-            "decisions": lambda: self.driver.decisions,
-            "store": lambda ops: self.driver.commit(Also(tuple(ops))),
-            "settings": McpSettings,
-        }
-        servers = ProjectServers(processes=self.processes, environment={"PATH": "/usr/bin:/bin"}, **shared)
-        gateway = Gateway(
-            servers=servers,
-            questions=self.conversation.questions,
-            full_access=self.conversation.full_access,
-            **shared,
-        )
-        console = ConsoleProvider(gateway, self.ids)
-        outside = Outside((console,), servers, gateway, servers, self.clock, self.ids)
-        self.service = HostService(self.driver, self.conversation, outside, policy, self.settings)
-        servers.publish_to(self.service.listener)
-        self.driver.start()
-        await self.service.start()
-        return self
-
-    async def close(self) -> None:
-        await super().close()
-        await self.processes.close()
-
-
-@asynccontextmanager
-async def host(log=None, ids=None):
-    world = await RealWorld(log=log, ids=ids).start()
-    try:
-        yield world
-    finally:
-        await world.close()
+def host(log=None, ids=None):
+    return real_host(log=log, ids=ids)
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from typing import Any
 
 from innkeeper.ports.decisions import Decision, PutDecision
 from innkeeper.ports.mcp import (
+    CallRecord,
     DeclarationFinding,
     McpListener,
     McpRefused,
@@ -15,6 +16,7 @@ from innkeeper.ports.mcp import (
     ServerTools,
     TogglePlan,
     ToggleRefused,
+    ToolReport,
 )
 from innkeeper.ports.questions import Caller, Confirmation, Option, Questions
 
@@ -113,6 +115,31 @@ class FakeMcp:
     async def revoke(self, session: str, id: str) -> None:
         self.log.append(("revoke", session, id))
 
+    async def retry(self, session: str, id: str) -> None:
+        self.log.append(("retry", session, id))
+        self._move(session, id, "ready")
+
+    async def stop_connecting(self, session: str, id: str) -> None:
+        self.log.append(("stop_connecting", session, id))
+
+    async def follow_policy(self, session: str) -> None:
+        self.log.append(("follow_policy", session))
+
+    async def confirm_file(self, session: str, file: str) -> None:
+        self.log.append(("confirm_file", session, file))
+
+    async def release_session(self, session: str) -> None:
+        self.log.append(("release", session))
+
+    async def refresh(self, session: str, *, start: bool) -> None:
+        self.log.append(("refresh", session, str(start)))
+
+    def stderr(self, session: str, id: str) -> str:
+        return f"what {id} said"
+
+    def look(self, session: str) -> None:
+        self.log.append(("look", session))
+
     def instructions(self, session: str) -> Mapping[str, str]:
         return {}
 
@@ -154,7 +181,9 @@ class FakeMcp:
                 }
         return _result(f"{tool} {dict(arguments)}")
 
-    async def call_tool_by_person(self, session: str, server: str, tool: str, arguments: Mapping[str, object]) -> Any:
+    async def call_tool_by_person(
+        self, session: str, server: str, tool: str, arguments: Mapping[str, object], lang: str = "en"
+    ) -> Any:
         self._ready(session, server)
         return _result(f"{tool} {dict(arguments)}")
 
@@ -170,6 +199,23 @@ class FakeMcp:
     async def list_prompts(self, session: str, server: str) -> Sequence[Mapping[str, object]]:
         self._ready(session, server)
         return [{"name": "greet", "description": "Says hello"}]
+
+    def survey(self, session: str, server: str | None = None) -> Sequence[ToolReport]:
+        return [
+            ToolReport(s.name, tool, f"mcp__{s.name}__{tool}", None, 7, "ask", "unknown", None)
+            for s in self.sessions.get(session, {}).values()
+            for tool in s.tools
+            if server in (None, s.name) and s.state == "ready"
+        ]
+
+    def calls(self, session: str, server: str) -> Sequence[CallRecord]:
+        return [CallRecord("2026-11-30T12:00:00.000Z", "echo", "agent", "ok", None, 3, 12, 34)]
+
+    async def allow_tool(self, session: str, server: str, tool: str) -> None:
+        self.log.append(("allow_tool", session, server, tool))
+
+    async def revoke_tool(self, session: str, server: str, tool: str) -> None:
+        self.log.append(("revoke_tool", session, server, tool))
 
     # -- inside --------------------------------------------------------------------------------------------------
 

@@ -20,6 +20,7 @@ parser.add_argument("--log")
 parser.add_argument("--name", default="fixture")
 parser.add_argument("--crash", type=int, help="exit with this code at once")
 parser.add_argument("--secret-stderr", help="write this to standard error first")
+parser.add_argument("--env-stderr", help="write the value of this variable to standard error first")
 parser.add_argument("--hang", action="store_true", help="never answer")
 parser.add_argument("--slow", type=float, default=0, help="seconds before anything is answered")
 parser.add_argument("--ignore-term", action="store_true", help="ignore TERM and the end of input")
@@ -39,6 +40,8 @@ def log(event: str, **values: object) -> None:
 log("start", environment=dict(os.environ), directory=os.getcwd(), arguments=sys.argv[1:])
 if options.secret_stderr:
     print(options.secret_stderr, file=sys.stderr, flush=True)
+if options.env_stderr:
+    print("started with", os.environ[options.env_stderr], file=sys.stderr, flush=True)
 if options.ignore_term:
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
 if options.grandchild:

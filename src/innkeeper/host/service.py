@@ -141,7 +141,8 @@ class HostService:
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
-        extensions = Extensions(core, self._servers, outside.mcp, outside.gateway, running, clock, settings)
+        language = conversation.client_language
+        extensions = Extensions(core, self._servers, outside.mcp, outside.gateway, running, clock, settings, language)
         standard = StandardCommands(self._sessions, chats)
         self._watch: asyncio.Task[None] | None = None
         policy.join(outside.mcp)
