@@ -128,9 +128,7 @@ class Host:
         host_settings = _host_settings(settings)
         conversation = Conversation(self.driver, host_settings)
         self._processes = parts.processes
-        self._authorization = Authorization(
-            store=parts.tokens, clock=parts.clock, lang=negotiate(given.settings.language)
-        )
+        self._authorization = _join_tokens(conversation, parts, settings)
         live = given.live or MemorySettings(started=settings)
         preferences = Preferences(live, settings, given.inputs)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
@@ -141,6 +139,7 @@ class Host:
             declarations=self._servers,
             clock=parts.clock,
             ids=parts.ids,
+            settings=live,
         )
         tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
@@ -148,13 +147,7 @@ class Host:
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
         self._servers.publish_to(self.service.listener)
-        self._authorization.join(
-            reconnect=self._servers.open_again,
-            listener=TokenNotices(conversation.core),
-            tools=WaitingCalls(
-                conversation.core, conversation.waits, conversation.running, timeout=settings.gate_timeout
-            ),
-        )
+        self._authorization.reconnect_by(self._servers.open_again)
 
     @property
     def attach(self) -> Attach:
@@ -187,6 +180,18 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
         await parts.store.close(last_seq=image.reserved)
         raise
     return host
+
+
+def _join_tokens(conversation: Conversation, parts: Parts, settings: Settings) -> Authorization:
+    """The tokens of all servers; calls that wait for one are shown in their conversations."""
+    core, waits, running = conversation.core, conversation.waits, conversation.running
+    return Authorization(
+        store=parts.tokens,
+        clock=parts.clock,
+        listener=TokenNotices(core),
+        tools=WaitingCalls(core, waits, running, timeout=settings.gate_timeout),
+        lang=negotiate(settings.language),
+    )
 
 
 def _join_mcp(

@@ -26,9 +26,9 @@ from innkeeper.texts import text
 QUOTED: Final = 200
 
 
-@dataclass(eq=False, slots=True)
+@dataclass(frozen=True, slots=True)
 class Joined:
-    """What all servers share. `listener` and `tools` are set once, before the first connection."""
+    """What all servers share."""
 
     tokens: Tokens
     renewals: Renewals

@@ -46,20 +46,23 @@ class Reconnect(Protocol):
 
 
 class Authorization:
-    """`clients` gives the operator's registered clients; a declared one comes before it."""
+    """`listener` is told of needs, `tools` show calls that wait. `clients` gives the operator's registered clients; a
+    declared one comes before it."""
 
     def __init__(
         self,
         *,
         store: TokenStore,
         clock: Clock,
+        listener: AuthenticationListener | None = None,
+        tools: ToolAuthentication | None = None,
         clients: Clients = lambda _url: None,
         verdict_seconds: float = VERDICT_SECONDS,
         lang: str = "en",
     ) -> None:
         self._tokens = Tokens(store, clock)
         self._renewals = Renewals(self._tokens)
-        self._joined = Joined(self._tokens, self._renewals)
+        self._joined = Joined(self._tokens, self._renewals, listener, tools)
         self._sign_ins = SignIns(self._signed_in, self._tokens.seconds, lang=lang)
         self._clients = clients
         self._verdict_seconds = verdict_seconds
@@ -67,13 +70,9 @@ class Authorization:
         self._reconnect: Reconnect | None = None
         self._tasks: set[asyncio.Task[Any]] = set()
 
-    def join(
-        self, *, reconnect: Reconnect, listener: AuthenticationListener | None, tools: ToolAuthentication | None
-    ) -> None:
-        """Once, before the first connection."""
+    def reconnect_by(self, reconnect: Reconnect) -> None:
+        """Who opens connections anew; once, before the first one."""
         self._reconnect = reconnect
-        self._joined.listener = listener
-        self._joined.tools = tools
 
     # -- for connections -----------------------------------------------------------------------------------------
 
