@@ -94,6 +94,8 @@ class Host:
         self.settings = McpSettings()
         self.full_access: set[str] = set()
         self.environment = {**os.environ, "CANARY": CANARY, "NOT_LISTED": "x"}
+        self.joined: dict[str, Any] = {}
+        """What else `ProjectServers` is given; in force with the next `restart`."""
         self.servers = self._make_servers()
         self.gateway = self._make_gateway()
 
@@ -106,6 +108,7 @@ class Host:
             settings=lambda: self.settings,
             environment=self.environment,
             limits=self.limits,
+            **self.joined,
         )
         servers.publish_to(self.listener)
         return servers

@@ -7,11 +7,13 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from typing import Any
 
 import pytest
 
 from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
+from innkeeper.mcp.supervision.supervisor import Timing
 from innkeeper.ports.mcp import McpRefused, ToggleRefused
 
 pytestmark = pytest.mark.anyio
@@ -47,6 +49,7 @@ async def test_published_server_has_the_shape_of_ahp(host: Any) -> None:
         "reason": "NOT_ALLOWED",
         "transport": "stdio",
         "preset": "root",
+        "selection": "policy",
         "diagnostics": ["NAME_NORMALISED"],
     }
 
@@ -305,14 +308,33 @@ async def test_server_that_does_not_start_has_its_error_and_harms_no_other(
     uri = host.declare("ws", {"bad": host.entry("bad", *switches), "one": host.entry("one")})
     await host.servers.open_session(S, uri)
     await host.servers.prepare(S, "t1")
-    state = host.published("bad")["state"]
-    assert state["error"]["errorType"] == code
-    assert state["error"]["message"].endswith(detail)
-    assert [(row.status, row.reason) for row in host.servers.report(S)] == [("failed", code), ("connected", None)]
+    ended = [c for _, c in host.listener.states if c["name"] == "bad" and c["state"]["kind"] == "error"]
+    await host.listener.wait_for(lambda: host.published("bad")["state"]["kind"] == "error" or ended)
+    ended = [c for _, c in host.listener.states if c["name"] == "bad" and c["state"]["kind"] == "error"]
+    assert ended[0]["state"]["error"]["errorType"] == code
+    assert ended[0]["state"]["error"]["message"].endswith(detail)
+    meta = ended[0]["_meta"]["x-innkeeper/mcp"]
+    assert (meta["status"], meta["reason"], meta["attempt"]) == ("reconnecting", code, 1)
+    assert meta["nextTry"] == "2026-11-30T12:00:01Z"
+    assert (host.row("one").status, host.row("one").reason) == ("connected", None)
+
+
+async def test_request_does_not_bypass_the_back_off_and_a_person_does(host: Any) -> None:
+    """M7.2, M7.6"""
+    host.settings = McpSettings(trust_mode="all")
+    host.joined["timing"] = Timing(time.monotonic, lambda _: "later", unit=lambda: 1e6)
+    await host.restart()
+    uri = host.declare("ws", {"bad": host.entry("bad", "--crash", "3")})
+    await host.servers.open_session(S, uri)
+    await host.servers.prepare(S, "t1")
+    await host.listener.wait_for(lambda: host.row("bad").status == "reconnecting")
     await host.servers.prepare(S, "t2")
     assert len(host.log("bad", "start")) == 1
-    await host.servers.start(S, "mcp:bad")
+    await host.servers.retry(S, "mcp:bad")
     assert len(host.log("bad", "start")) == 2
+    await host.servers.start(S, "mcp:bad")
+    assert len(host.log("bad", "start")) == 3
+    assert host.row("bad").attempt == 3
 
 
 @pytest.mark.parametrize(
@@ -342,7 +364,8 @@ async def test_banner_on_standard_output_does_no_harm(host: Any) -> None:
     assert host.row("one").status == "connected"
 
 
-async def test_killed_server_is_seen_and_not_restarted(host: Any) -> None:
+async def test_killed_server_that_a_person_connected_gets_no_second_try(host: Any) -> None:
+    """M7.1: one attempt where policy does not allow."""
     await host.connected("one")
     os.kill(host.row("one").pid, signal.SIGKILL)
     await host.listener.wait_for(lambda: host.published("one")["state"]["kind"] == "error")
@@ -409,7 +432,7 @@ async def test_cancelled_request_leaves_the_start_going(host: Any) -> None:
     host.settings = McpSettings(trust_mode="all")
     await host.servers.open_session(S, uri)
     preparing = asyncio.create_task(host.servers.prepare(S, "t1"))
-    await host.listener.wait_for(lambda: bool(host.listener.lists))
+    await host.listener.wait_for(lambda: bool(host.listener.states))
     preparing.cancel()
     await asyncio.wait([preparing])
     await host.listener.wait_for(lambda: host.row("one").status == "connected")
@@ -481,7 +504,8 @@ async def test_no_secret_reaches_a_state_a_report_a_finding_or_a_log(host: Any, 
     host.settings = McpSettings(trust_mode="all")
     published = await host.servers.open_session(S, uri)
     await host.servers.prepare(S, "t1")
-    assert [row.status for row in host.servers.report(S)] == ["connected", "failed", "failed", "failed", "invalid"]
+    rows = ["connected", "reconnecting", "failed", "reconnecting", "invalid"]
+    assert [row.status for row in host.servers.report(S)] == rows
     result = await host.gateway.call_tool(host.caller(), "ok", "echo", {"text": "x"})
     everything = [
         published,

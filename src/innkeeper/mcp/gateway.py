@@ -47,11 +47,11 @@ class ProjectFilter(Protocol):
     def excludes(self, declared: DeclaredServer, tool: str) -> bool: ...
 
 
-class NoFilter:
-    """A project that excludes nothing."""
+class DeclaredFilter:
+    """What the server's own entry includes and excludes (M2.9)."""
 
     def excludes(self, declared: DeclaredServer, tool: str) -> bool:
-        return False
+        return not declared.tools.allows(tool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +111,7 @@ class Gateway:
         self._full_access = full_access
         self._rules = rules
         self._language = language
-        self._filter = project_filter or NoFilter()
+        self._filter = project_filter or DeclaredFilter()
         self._log = CallLog(clock)
         self._open: dict[str, list[_Question]] = {}
         servers.watch(self._changed)
@@ -182,7 +182,7 @@ class Gateway:
         """Idempotent. Raises McpRefused for a server that the session does not have."""
         found, mount = self._servers.mounted(session, server)
         name = qualified_tool_name(mount.declared.name, tool)
-        await self._store([DropGrant((found.workspace, "tool", name))])
+        await self._store([DropGrant((found.grant_key(mount.declared), "tool", name))])
 
     # -- resources and prompts -----------------------------------------------------------------------------------
 
@@ -233,7 +233,7 @@ class Gateway:
         try:
             raw = await connection.call_tool(way.tool, arguments, way.caller)
         except (ConnectionLost, TokenWanted) as error:
-            why = ERRORS["CONNECTION_LOST" if isinstance(error, ConnectionLost) else "AUTH_REQUIRED"]
+            why = ERRORS[error.code if isinstance(error, ConnectionLost) else "AUTH_REQUIRED"]
             return results.failed(name, way.tool, why.code, text(why.meaning, lang=way.lang), way.lang)
         except CallFailed as error:
             return results.failed(name, way.tool, "CALL_FAILED", error.message, way.lang)
@@ -280,9 +280,10 @@ class Gateway:
         declared = mount.declared
         tool = qualified_tool_name(declared.name, way.tool)
         return Call(
-            workspace=session.workspace,
+            workspace=session.grant_key(declared),
             tool=tool,
             fingerprint=declared.fingerprint,
+            project_server=mount.project,
             by_person=way.caller is None,
             subagent=way.caller is not None and way.caller.subagent,
             full_access=self._full_access(way.session),
@@ -305,7 +306,7 @@ class Gateway:
 
     def _grant(self, session: MountedSession, declared: DeclaredServer, tool: str) -> Grant:
         name = qualified_tool_name(declared.name, tool)
-        return Grant(session.workspace, "tool", name, declared.fingerprint, self._clock.now())
+        return Grant(session.grant_key(declared), "tool", name, declared.fingerprint, self._clock.now())
 
     # -- questions that stand open -------------------------------------------------------------------------------
 
@@ -371,6 +372,6 @@ async def _refusing(answer: Awaitable[T]) -> T:
     try:
         return await answer
     except ConnectionLost as error:
-        raise McpRefused("CONNECTION_LOST", str(error)) from None
+        raise McpRefused(error.code, str(error)) from None
     except CallFailed as error:
         raise McpRefused("CALL_FAILED", error.message) from None

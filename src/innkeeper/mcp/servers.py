@@ -2,59 +2,62 @@
 
 Rules
 * `open_session` starts nothing. `prepare` reads anew, closes what policy no longer allows, starts what it allows, six
-  at a time; `start` is a person's grant for this session and this fingerprint. Nothing else starts a server (M4.1).
-* Only what changed is touched; an unchanged connection keeps its process (M5.3). Sessions share nothing (M5.2).
+  at a time; `start` is a person's grant for this session and this fingerprint. Nothing else starts a server (M4.1),
+  except that its supervisor brings back what policy allows (M7.1), whose back-off no request bypasses.
+* Only what changed is touched, and never inside one of its running calls; an unchanged connection keeps its process
+  (M5.3). Sessions share nothing (M5.2).
 * Switching off, stopping and closing end the process tree before they return (M5.6).
-* A connection that failed stays failed until a person connects it or its declaration changes.
 * Decisions and grants are read from the host's value and written through `store`, which is durable when it returns.
 """
 
 import asyncio
-import logging
+import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from innkeeper.customizations.enablement import (
-    ClientBase,
-    InvalidSet,
-    Overlay,
-    Place,
-    Resolved,
-    Target,
-    replace,
-    resolve,
-)
-from innkeeper.customizations.identity import WORKSPACE_SOURCE, ServerIdentity, key_of
+from innkeeper.customizations.enablement import ClientBase, InvalidSet, Overlay, Place, replace, resolve
+from innkeeper.mcp.authorship import Authorship, HoldMemory
 from innkeeper.mcp.connections.connection import Connection
-from innkeeper.mcp.connections.environment import child_environment
+from innkeeper.mcp.connections.masking import masked_text, secrets_of
 from innkeeper.mcp.connections.values import Limits
-from innkeeper.mcp.declarations.model import DeclaredServer, HttpLaunch, Loaded, diagnostic
-from innkeeper.mcp.declarations.presets import ROOT
-from innkeeper.mcp.declarations.resolve import Reading, load
+from innkeeper.mcp.host_servers import HostServers
+from innkeeper.mcp.judging import Judge, target_of
 from innkeeper.mcp.mounts import Mount, MountedSession, local_path
-from innkeeper.mcp.oauth.access import ServerAccess
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens
-from innkeeper.mcp.publishing import ServerView, customization_of, report_of, server_id
+from innkeeper.mcp.publishing import server_id
+from innkeeper.mcp.reading import FileReader, Worktrees
 from innkeeper.mcp.settings import McpSettings
-from innkeeper.mcp.trust import Verdict, may_start
+from innkeeper.mcp.starting import Starting, later
+from innkeeper.mcp.supervision.supervisor import Timing
+from innkeeper.mcp.telling import Telling
+from innkeeper.mcp.trust import GRANTABLE
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import DecisionOp, Decisions, DropGrant, Grant, PutGrant
-from innkeeper.ports.mcp import DeclarationFinding, McpListener, McpRefused, ServerReport, TogglePlan, ToggleRefused
+from innkeeper.ports.declarations import RequiredServerUnavailable
+from innkeeper.ports.mcp import (
+    AgentWrites,
+    DeclarationFinding,
+    McpListener,
+    McpRefused,
+    ServerReport,
+    TogglePlan,
+    ToggleRefused,
+)
 from innkeeper.ports.processes import Processes
 from innkeeper.protocol.session.state import CustomizationEnablement, McpServerCustomization
 
-logger = logging.getLogger(__name__)
-
-STARTS_AT_ONCE: Final = 6
-CLOSE_ALLOWANCE: Final = 5.0
-"""Seconds beyond the start limit for which `prepare` waits: a start that failed still ends its process."""
+AT_ONCE: Final = frozenset({"SERVER_DISABLED", "DISCONNECTED"})
+"""Reasons that end a server also while its calls run: a person said so."""
+REFUSALS: Final = frozenset({"NOT_ALLOWED", "DECLARATION_CHANGED", "WRITTEN_BY_AGENT"})
+"""Reasons that a caller is told."""
 
 Store = Callable[[Sequence[DecisionOp]], Awaitable[None]]
 
 
 class ProjectServers:
-    """`decisions` and `settings` give the present value; `environment` is the host's own."""
+    """`decisions` and `settings` give the present value; `environment` is the host's own. `writes` is the record of
+    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made."""
 
     def __init__(
         self,
@@ -67,26 +70,46 @@ class ProjectServers:
         environment: Mapping[str, str],
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
         authorization: Authorization | None = None,
+        worktrees: Worktrees = lambda _workspace: None,
+        writes: AgentWrites | None = None,
+        holds: HoldMemory | None = None,
+        timing: Timing | None = None,
+        probe: Callable[[str], Awaitable[bool]] | None = None,
     ) -> None:
         self._authorization = authorization or Authorization(store=MemoryTokens(), clock=clock)
-        self._processes = processes
         self._clock = clock
         self._decisions = decisions
         self._store = store
         self._settings = settings
-        self._environment = environment
         self._limits = limits
-        self._listener: McpListener | None = None
+        self._authorship = Authorship(writes, holds)
+        self._judge = Judge(decisions, settings, self._authorship)
+        self._reader = FileReader(self._judge, self._authorship, settings, environment, worktrees, clock)
         self._sessions: dict[str, MountedSession] = {}
-        self._watching: list[Callable[[str], None]] = []
-
-    def watch(self, changed: Callable[[str], None]) -> None:
-        """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
-        self._watching.append(changed)
+        self._told = Telling(self._judge, self._shown, self._sessions.values)
+        self._starting = Starting(
+            processes=processes,
+            environment=environment,
+            limits=limits,
+            authorization=self._authorization,
+            timing=timing or Timing(clock.monotonic, later(clock)),
+            judge=self._judge,
+            reader=self._reader,
+            changed=self._told.changed,
+            idle=self._idle,
+            probe=probe,
+        )
+        self._host = HostServers(self._starting)
 
     def publish_to(self, listener: McpListener) -> None:
         """Who is told of changes; set once, before the first session."""
-        self._listener = listener
+        self._told.listener = listener
+
+    def watch(self, changed: Callable[[str], None]) -> None:
+        """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
+        self._told.watching.append(changed)
+
+    # -- sessions and requests -----------------------------------------------------------------------------------
 
     async def open_session(self, session: str, directory: str | None) -> Sequence[McpServerCustomization]:
         """Read what the directory declares. A session that is opened again, with another directory, begins anew."""
@@ -99,7 +122,7 @@ class ProjectServers:
         self._sessions[session] = opened
         async with opened.lock:
             await self._read(opened)
-            opened.published = self._customizations(opened)
+            opened.published = self._told.customizations(opened)
             return opened.published
 
     async def close_session(self, session: str) -> None:
@@ -108,17 +131,45 @@ class ProjectServers:
             return
         closing.closed = True
         async with closing.lock:
-            mounts = list(closing.mounts.values())
-            await asyncio.gather(*(mount.disconnect() for mount in mounts))
+            await asyncio.gather(*(mount.disconnect() for mount in closing.mounts.values()))
             closing.mounts.clear()
             self._authorization.forget_session(session)
-        self._tell(session)
+        self._told.tell(session)
+
+    async def release_session(self, session: str) -> None:
+        found = self._sessions.get(session)
+        if found is None:
+            return
+        async with found.lock:
+            found.requested = False
+            await asyncio.gather(*(mount.disconnect() for mount in found.mounts.values()))
+            self._told.publish(found)
 
     async def close(self) -> None:
         await asyncio.gather(*(self.close_session(session) for session in tuple(self._sessions)))
+        await self._host.close()
 
     async def prepare(self, session: str, turn_id: str) -> None:
-        """The request `turn_id` is about to run: read, apply policy, start, and wait for what is starting."""
+        """The request `turn_id` is about to run: read, apply policy, start, and wait for what is starting, at most as
+        long as the longest start-up limit among it (K19). Raises RequiredServerUnavailable (M5.5)."""
+        found = self._sessions.get(session)
+        if found is None:
+            return
+        async with found.lock:
+            if found.closed:
+                return
+            found.requested = True
+            await self._read(found)
+            await self._apply_policy(found)
+            self._told.publish(found)
+            self._start_wanted(found)
+            waiting = [mount for mount in found.mounts.values() if self._first(mount)]
+            waiting += self._host.start(self._settings().host_servers)
+            self._told.publish(found)
+        await self._await_tries(waiting)
+        self._require(found)
+
+    async def refresh(self, session: str, *, start: bool) -> None:
         found = self._sessions.get(session)
         if found is None:
             return
@@ -127,37 +178,36 @@ class ProjectServers:
                 return
             await self._read(found)
             await self._apply_policy(found)
-            wanted = [
-                mount
-                for mount in found.mounts.values()
-                if mount.connection is None and not mount.blocked and self._verdict(found, mount.declared).allowed
-            ]
-            self._start(found, wanted)
-            self._publish(found)
-        if found.starts:
-            logger.debug("turn %s waits for %d servers", turn_id, len(found.starts))
-            await asyncio.wait(found.starts, timeout=self._limits.start + CLOSE_ALLOWANCE)
+            if start:
+                self._start_wanted(found)
+            self._told.publish(found)
+
+    async def refresh_all(self) -> None:
+        """The settings changed: apply them to every session, starting nothing (M5.8)."""
+        await asyncio.gather(*(self.refresh(session, start=False) for session in tuple(self._sessions)))
+
+    async def reconcile(self, session: str) -> None:
+        """Apply decisions and policy to what runs, without reading files and without starting anything."""
+        found = self._sessions.get(session)
+        if found is None:
+            return
+        async with found.lock:
+            await self._apply_policy(found)
+            self._told.publish(found)
+
+    # -- what people do ------------------------------------------------------------------------------------------
 
     async def start(self, session: str, id: str) -> None:
         """Connect it by hand, and wait until that came to something; the outcome is its state. What a person saw is
         what they grant: when the file says something else by now, nothing starts. Raises McpRefused: unknown server."""
         found, mount = self._locate(session, id)
         async with found.lock:
-            seen = mount.declared
-            found.trust = found.trust.lifting(seen.name)
-            if not self._verdict(found, seen).allowed and seen.fingerprint:
-                found.trust = found.trust.granting(seen.name, seen.fingerprint)
-            await self._read(found)
-            now = found.mounts.get(seen.name)
-            starts: Sequence[asyncio.Task[None]] = ()
-            if now is not None and not now.live and not now.blocked and self._verdict(found, now.declared).allowed:
-                await now.disconnect()
-                starts = self._start(found, [now])
-            self._publish(found)
-            if now is not None:
-                self._publish_state(found, now)
-        if starts:
-            await asyncio.wait(starts, timeout=self._limits.start + CLOSE_ALLOWANCE)
+            self._grant(found, mount)
+        await self._connect(found, mount.declared.name)
+
+    async def retry(self, session: str, id: str) -> None:
+        found, mount = self._locate(session, id)
+        await self._connect(found, mount.declared.name)
 
     async def open_again(self, session: str, id: str, *, force: bool = False) -> None:
         """A token came, or with `force` the present one went: connect anew what waits for one, or what is open. Grants
@@ -168,12 +218,12 @@ class ProjectServers:
                 return
             state = mount.state
             waits = state is not None and state.code == "AUTH_REQUIRED"
-            if not (waits or (force and mount.live)) or not self._verdict(found, mount.declared).allowed:
+            if not (waits or (force and mount.live)) or not self._judge.verdict(found, mount).allowed:
                 return
             await mount.disconnect()
-            starts = self._start(found, [mount])
-            self._publish_state(found, mount)
-        await asyncio.wait(starts, timeout=self._limits.start + CLOSE_ALLOWANCE)
+            self._starting.begin(found, mount)
+            self._told.publish_state(found, mount)
+        await self._await_tries([mount])
 
     async def stop(self, session: str, id: str) -> None:
         """Disconnect it by hand: sticky. Raises McpRefused for an unknown server."""
@@ -181,8 +231,26 @@ class ProjectServers:
         async with found.lock:
             found.trust = found.trust.disconnecting(mount.declared.name)
             await mount.disconnect()
-            self._publish(found)
-            self._publish_state(found, mount)
+            await self._adopt(found)
+            self._told.publish(found)
+            self._told.publish_state(found, mount)
+
+    async def stop_connecting(self, session: str, id: str) -> None:
+        await self.stop(session, id)
+
+    async def follow_policy(self, session: str) -> None:
+        found = self._sessions.get(session)
+        if found is not None:
+            async with found.lock:
+                found.trust = found.trust.following()
+                await self._apply_policy(found)
+                self._told.publish(found)
+
+    async def confirm_file(self, session: str, file: str) -> None:
+        found = self._sessions.get(session)
+        if found is not None:
+            self._authorship.release(found.workspace, [one for one in found.declared if one.file == file])
+            await self._reconcile_workspace(found.workspace)
 
     async def allow(self, session: str, id: str) -> None:
         """A person lets this declaration start by itself in this workspace from now on (M4.2b). Starts nothing now.
@@ -191,14 +259,16 @@ class ProjectServers:
         declared = mount.declared
         if declared.launch is None:
             raise McpRefused(declared.code or "SERVER_UNKNOWN", declared.name)
-        grant = Grant(found.workspace, "server", declared.name, declared.fingerprint, self._clock.now())
-        await self._store([PutGrant(grant)])
+        key = found.grant_key(declared)
+        await self._store([PutGrant(Grant(key, "server", declared.name, declared.fingerprint, self._clock.now()))])
+        self._authorship.release(found.workspace, [declared])
         await self._reconcile_workspace(found.workspace)
 
     async def revoke(self, session: str, id: str) -> None:
         """Take that back; what nothing else allows is disconnected (M5.8). Grants for its tools are others."""
         found, mount = self._locate(session, id)
-        await self._store([DropGrant((found.workspace, "server", mount.declared.name))])
+        keys = {found.workspace, found.grant_key(mount.declared)}
+        await self._store([DropGrant((key, "server", mount.declared.name)) for key in sorted(keys)])
         await self._reconcile_workspace(found.workspace)
 
     def plan_toggle(
@@ -208,59 +278,88 @@ class ProjectServers:
         mount = None if found is None else found.find(id)
         if found is None or mount is None or server_id(mount.declared) != id:
             return None
-        target = _target(mount.declared)
+        target = target_of(mount.declared)
         try:
             ops, overlay = replace(enablement, target, found.place, Overlay(self._decisions()), ClientBase(), now)
         except InvalidSet as error:
             raise ToggleRefused(str(error)) from None
         return TogglePlan(ops, list(resolve(target, found.place, overlay, ClientBase()).enablement))
 
-    async def reconcile(self, session: str) -> None:
-        """Apply decisions and policy to what runs, without reading files and without starting anything."""
-        found = self._sessions.get(session)
-        if found is None:
-            return
-        async with found.lock:
-            await self._apply_policy(found)
-            self._publish(found)
+    # -- what can be asked ---------------------------------------------------------------------------------------
 
     def report(self, session: str) -> Sequence[ServerReport]:
         found = self._sessions.get(session)
-        return () if found is None else [report_of(self._view(found, mount)) for mount in found.mounts.values()]
+        if found is None:
+            return ()
+        return [self._judge.report(found, mount) for mount in self._shown(found)]
 
     def findings(self, session: str) -> Sequence[DeclarationFinding]:
         """Everything that reading said, of files and of entries."""
         found = self._sessions.get(session)
         if found is None:
             return ()
-        entries = (finding for mount in found.mounts.values() for finding in mount.declared.diagnostics)
+        entries = (finding for declared in found.declared for finding in declared.diagnostics)
         return [
             DeclarationFinding(one.severity, one.code, one.message, one.file, one.line, one.server)
             for one in (*found.diagnostics, *entries)
         ]
 
+    def stderr(self, session: str, id: str) -> str:
+        _, mount = self._locate(session, id)
+        connection = mount.connection
+        raw = b"" if connection is None else connection.stderr_tail()
+        return masked_text(raw, secrets_of(mount.declared.launch, self._settings().input_values))
+
+    def look(self, session: str) -> None:
+        found = self._sessions.get(session)
+        for mount in () if found is None else found.mounts.values():
+            if mount.supervisor is not None:
+                mount.supervisor.look()
+
+    def instructions(self, session: str) -> Mapping[str, str]:
+        """Server name to what the connected server says about its use, for the outgoing turn (M5.7)."""
+        found = ((mount, connection.catalogue.instructions) for mount, connection in self.usable(session))
+        return {mount.declared.safe_name: said for mount, said in found if said}
+
     def connected(self, session: str, server: str) -> tuple[MountedSession, Mount, Connection]:
         """For the gateway: a server that may be used now. Raises McpRefused, enablement first (architecture §5)."""
-        found, mount = self._locate(session, server)
-        view = self._view(found, mount)
-        if not view.resolved.enabled:
+        found = self._sessions.get(session)
+        mount = None if found is None else found.find(server)
+        wide = self._host.find(server)
+        if found is not None and wide is not None and (mount is None or not mount.ready):
+            mount = wide
+        if found is None or mount is None:
+            raise McpRefused("SERVER_UNKNOWN", server)
+        if mount.project and not self._judge.resolved(found, mount.declared).enabled:
             raise McpRefused("SERVER_DISABLED", mount.declared.name)
-        if mount.connection is None or mount.connection.state.kind != "ready":
-            reason = view.verdict.reason if view.verdict.reason in ("NOT_ALLOWED", "DECLARATION_CHANGED") else None
-            raise McpRefused(reason or "SERVER_NOT_CONNECTED", mount.declared.name)
-        return found, mount, mount.connection
+        connection, reason = mount.connection, self._judge.verdict(found, mount).reason
+        if mount.leaving:
+            raise McpRefused(reason if reason in REFUSALS else "DECLARATION_CHANGED", mount.declared.name)
+        if connection is None or not mount.ready:
+            raise McpRefused(reason if reason in REFUSALS else "SERVER_NOT_CONNECTED", mount.declared.name)
+        return found, mount, connection
 
     def mounted(self, session: str, server: str) -> tuple[MountedSession, Mount]:
         """A server of the session, whatever its state. Raises McpRefused: unknown server."""
         return self._locate(session, server)
 
     def usable(self, session: str) -> Iterable[tuple[Mount, Connection]]:
-        """The servers of the session that are on and connected, in file order."""
+        """The servers of the session that are on and connected, in file order, then those of the host whose names they
+        leave free."""
         found = self._sessions.get(session)
-        for mount in () if found is None else tuple(found.mounts.values()):
+        if found is None:
+            return
+        taken: set[str] = set()
+        for mount in self._shown(found):
             connection = mount.connection
-            if found and connection and connection.state.kind == "ready" and self._resolved(found, mount).enabled:
-                yield mount, connection
+            if connection is None or not mount.ready or mount.leaving or mount.declared.safe_name in taken:
+                continue
+            if mount.project and not self._judge.resolved(found, mount.declared).enabled:
+                continue
+            taken.add(mount.declared.safe_name)
+            yield mount, connection
+
+    # -- inside --------------------------------------------------------------------------------------------------
 
     def _locate(self, session: str, server: str) -> tuple[MountedSession, Mount]:
         found = self._sessions.get(session)
@@ -269,135 +368,122 @@ class ProjectServers:
             raise McpRefused("SERVER_UNKNOWN", server)
         return found, mount
 
+    def _shown(self, session: MountedSession) -> list[Mount]:
+        return [*session.mounts.values(), *self._host.mounts]
+
     async def _read(self, session: MountedSession) -> None:
-        """Read the files and take over what they say now; what is gone or changed is disconnected."""
-        if session.path is None:
-            if session.place.directory is not None:
-                session.diagnostics = [diagnostic("REMOTE_WORKSPACE", ROOT.files[0], 0)]
-            return
-        reading = Reading(self._environment, self._settings().input_values)
-        try:
-            loaded = await asyncio.to_thread(load, session.path, reading)
-        except Exception:
-            logger.exception("declarations of session %s could not be read", session.uri)
-            loaded = Loaded(diagnostics=(diagnostic("FILE_UNREADABLE", ROOT.files[0], 0),))
-        session.diagnostics = loaded.diagnostics
-        dropped = session.take(loaded.servers)
-        await asyncio.gather(*(mount.disconnect() for mount in dropped))
-        for gone in dropped:
+        """Read the files and take over what they say now, as far as running calls allow."""
+        await self._reader.read(session)
+        await self._adopt(session)
+
+    async def _adopt(self, session: MountedSession) -> None:
+        ended = session.adopt({preset.id for preset in self._settings().presets})
+        await asyncio.gather(*(mount.disconnect() for mount in ended))
+        for gone in ended:
             successor = session.mounts.get(gone.declared.name)
             if successor is not None and gone.blocked:
                 successor.blocked = True
 
     async def _apply_policy(self, session: MountedSession) -> None:
-        refused = [
-            mount
-            for mount in session.mounts.values()
-            if mount.connection is not None and not self._verdict(session, mount.declared).allowed
-        ]
+        """End what may not run: at once what a person switched off, the rest when none of its calls runs (M5.3)."""
+        refused: list[Mount] = []
+        for mount in session.mounts.values():
+            reason = None if mount.supervisor is None else self._judge.verdict(session, mount).reason
+            if reason is not None and mount.busy and reason not in AT_ONCE:
+                mount.leaving = True
+            elif reason is not None:
+                refused.append(mount)
         await asyncio.gather(*(mount.disconnect() for mount in refused))
 
     async def _reconcile_workspace(self, workspace: str) -> None:
-        same = [uri for uri, session in self._sessions.items() if session.workspace == workspace]
+        same = [uri for uri, session in self._sessions.items() if workspace in (session.workspace, session.origin)]
         await asyncio.gather(*(self.reconcile(uri) for uri in same))
 
-    def _start(self, session: MountedSession, mounts: Sequence[Mount]) -> Sequence["asyncio.Task[None]"]:
-        """Begin to connect each, in a task of its own; each task ends with the outcome of its attempt."""
-        tasks: list[asyncio.Task[None]] = []
-        gate = asyncio.Semaphore(STARTS_AT_ONCE)
-        for mount in mounts:
-            assert mount.declared.launch is not None
-            connection = Connection(
-                mount.declared.name,
-                mount.declared.launch,
-                self._processes,
-                lambda declared: child_environment(self._environment, declared),
-                lambda changed, mount=mount: self._connection_changed(session, mount, changed),  # type: ignore[misc]
-                self._limits,
-                self._access(session, mount.declared),
+    def _grant(self, session: MountedSession, mount: Mount) -> None:
+        """What Connect grants: nothing to a server that policy allows (M4.3)."""
+        declared = mount.declared
+        session.trust = session.trust.lifting(declared.name)
+        self._authorship.release(session.workspace, [declared])
+        if self._judge.verdict(session, mount).reason in GRANTABLE and declared.fingerprint:
+            selected = {
+                other.declared.name: other.declared.fingerprint
+                for other in session.mounts.values()
+                if self._judge.verdict(session, other).allowed
+            }
+            session.trust = session.trust.granting(declared.name, declared.fingerprint, selected)
+
+    async def _connect(self, session: MountedSession, name: str) -> None:
+        """Read anew, then one try now if the server may run, and wait for it."""
+        async with session.lock:
+            await self._read(session)
+            mount = session.mounts.get(name)
+            trying = (
+                mount is not None
+                and not (mount.live or mount.blocked or session.closed)
+                and self._judge.verdict(session, mount).allowed
             )
-            mount.connection = connection
-            task = asyncio.create_task(_connect(connection, gate), name=f"start mcp {mount.declared.name}")
-            tasks.append(task)
-            session.starts.add(task)
-            task.add_done_callback(session.starts.discard)
-        return tasks
+            if mount is not None and trying:
+                self._starting.begin(session, mount)
+            self._told.publish(session)
+            if mount is not None:
+                self._told.publish_state(session, mount)
+        if mount is not None and trying:
+            await self._await_tries([mount])
 
-    def _access(self, session: MountedSession, declared: DeclaredServer) -> ServerAccess | None:
-        if not isinstance(declared.launch, HttpLaunch):
-            return None
-        return self._authorization.access(session.uri, server_id(declared), declared.launch.url)
+    def _start_wanted(self, session: MountedSession) -> None:
+        """What may run and was not tried, and what got its one try before policy allowed it."""
+        for mount in session.mounts.values():
+            if mount.blocked or mount.live or mount.leaving:
+                continue
+            verdict = self._judge.verdict(session, mount)
+            tried = mount.supervisor is not None
+            if verdict.allowed and (not tried or (verdict.by_policy and self._gave_up(mount))):
+                self._starting.begin(session, mount)
 
-    def _connection_changed(self, session: MountedSession, mount: Mount, connection: Connection) -> None:
-        mount.blocked = mount.blocked or not connection.confirmed_dead
-        self._tell(session.uri)
-        if mount.connection is connection and self._customization(session, mount) not in session.published:
-            self._publish_state(session, mount)
+    def _gave_up(self, mount: Mount) -> bool:
+        return mount.supervisor is not None and mount.supervisor.course.phase == "ended"
 
-    def _publish(self, session: MountedSession) -> None:
-        """Tell of the whole list when anything in it is new; an equal one is not sent."""
-        self._tell(session.uri)
-        customizations = self._customizations(session)
-        if session.closed or customizations == session.published:
-            return
-        session.published = customizations
-        if self._listener is not None:
-            self._listener.customizations_changed(session.uri, customizations)
+    def _first(self, mount: Mount) -> bool:
+        """Whether the try that is under way is the first one, which a request waits for."""
+        course = None if mount.supervisor is None else mount.supervisor.course
+        return course is not None and course.phase == "connecting" and course.attempt == 0
 
-    def _publish_state(self, session: MountedSession, mount: Mount) -> None:
-        """Tell of one server, even when nothing changed: the client that asked has assumed a state (AHP §10.2)."""
-        if session.closed or session.mounts.get(mount.declared.name) is not mount:
-            return
-        self._tell(session.uri)
-        customization = self._customization(session, mount)
-        session.published = [
-            customization if known["id"] == customization["id"] else known for known in session.published
-        ]
-        if self._listener is not None:
-            self._listener.state_changed(session.uri, customization)
+    async def _await_tries(self, mounts: Sequence[Mount]) -> None:
+        tries = [mount.supervisor.tried() for mount in mounts if mount.supervisor is not None]
+        if tries:
+            limit = max(self._starting.limit(mount.declared) for mount in mounts)
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(limit):
+                    await asyncio.gather(*tries)
 
-    def _tell(self, session: str) -> None:
-        for changed in self._watching:
-            changed(session)
+    def _require(self, session: MountedSession) -> None:
+        """Raises RequiredServerUnavailable for the first required server that is in force and not connected."""
+        if session.lost:
+            name, (_, code) = next(iter(session.lost.items()))
+            raise RequiredServerUnavailable(name, code)
+        for mount in session.mounts.values():
+            if mount.declared.required and not mount.ready and self._judge.in_force(session, mount.declared):
+                raise RequiredServerUnavailable(mount.declared.name, self._why_not(session, mount))
 
-    def _customizations(self, session: MountedSession) -> list[McpServerCustomization]:
-        return [self._customization(session, mount) for mount in session.mounts.values()]
+    def _why_not(self, session: MountedSession, mount: Mount) -> str:
+        state, reason = mount.state, self._judge.verdict(session, mount).reason
+        if reason is not None or state is None:
+            return reason or "REQUIRED_UNAVAILABLE"
+        return state.code or ("START_TIMEOUT" if state.kind == "starting" else "REQUIRED_UNAVAILABLE")
 
-    def _customization(self, session: MountedSession, mount: Mount) -> McpServerCustomization:
-        return customization_of(self._view(session, mount))
+    def _idle(self, session: MountedSession, mount: Mount) -> None:
+        """None of the server's calls runs any more: what waited for that happens now."""
+        if mount.leaving and not session.closed:
+            task = asyncio.get_running_loop().create_task(self._settle(session), name=f"settle {session.uri}")
+            session.tasks.add(task)
+            task.add_done_callback(session.tasks.discard)
 
-    def _view(self, session: MountedSession, mount: Mount) -> ServerView:
-        connection = mount.connection
-        return ServerView(
-            declared=mount.declared,
-            directory=session.place.directory or "",
-            resolved=self._resolved(session, mount),
-            verdict=self._verdict(session, mount.declared),
-            connection=mount.state,
-            pid=None if connection is None else connection.pid,
-            tools=() if connection is None else tuple(tool["name"] for tool in connection.catalogue.tools),
-        )
-
-    def _resolved(self, session: MountedSession, mount: Mount) -> Resolved:
-        return resolve(_target(mount.declared), session.place, Overlay(self._decisions()), ClientBase())
-
-    def _verdict(self, session: MountedSession, declared: DeclaredServer) -> Verdict:
-        decisions = self._decisions()
-        return may_start(
-            declared,
-            enabled=resolve(_target(declared), session.place, Overlay(decisions), ClientBase()).enabled,
-            workspace=session.workspace,
-            settings=self._settings(),
-            grants=decisions.grants,
-            session=session.trust,
-        )
-
-
-async def _connect(connection: Connection, gate: asyncio.Semaphore) -> None:
-    async with gate:
-        connection.start()
-        await connection.settled()
-
-
-def _target(declared: DeclaredServer) -> Target:
-    return Target(key_of(ServerIdentity(declared.name, WORKSPACE_SOURCE)), default=declared.enabled_in_file)
+    async def _settle(self, session: MountedSession) -> None:
+        async with session.lock:
+            if session.closed:
+                return
+            await self._adopt(session)
+            await self._apply_policy(session)
+            if session.requested:
+                self._start_wanted(session)
+            self._told.publish(session)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from innkeeper.customizations.identity import workspace_key
+from innkeeper.mcp.declarations.model import ConflictPolicy, Launch, Preset
+from innkeeper.mcp.declarations.presets import BUILT_IN
 
 
 @dataclass(frozen=True, slots=True)
@@ -14,6 +16,14 @@ class WorkspaceAllowance:
     workspace: str
     allow_mcp: frozenset[str] = frozenset()
     allow_tools: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class HostServer:
+    """A server of the whole host, which only the operator's configuration declares (M5.2)."""
+
+    name: str
+    launch: Launch = field(repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +37,11 @@ class McpSettings:
     """The operator's `access: full` (M6.3b)."""
     gate_child_agents: bool = False
     input_values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    presets: tuple[Preset, ...] = BUILT_IN
+    """The enabled ones, in their order (M1.3); none switches the whole feature off."""
+    conflict_policy: ConflictPolicy = "error"
+    host_servers: tuple[HostServer, ...] = ()
+    """Cold: read when a host server is first wanted."""
 
     def trusts(self, workspace: str) -> bool:
         """`workspace` is a key."""

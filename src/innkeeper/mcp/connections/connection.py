@@ -6,6 +6,7 @@ Rules
 * The SDK is imported when the first connection starts, not before.
 * States carry a code and at most a number: no output of the server, no address, no value (M7.7).
 * A connection starts once; whoever wants another try makes another connection.
+* Once it is known to be lost its state says so and nothing is accepted, also while its process is still being ended.
 """
 
 import asyncio
@@ -13,7 +14,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import anyio
@@ -30,6 +31,7 @@ from innkeeper.mcp.connections.values import (
     Signals,
     StartFailed,
     TokenWanted,
+    Use,
 )
 from innkeeper.mcp.declarations.model import HttpLaunch, Launch, StdioLaunch
 from innkeeper.mcp.oauth.access import ServerAccess
@@ -48,6 +50,8 @@ T = TypeVar("T")
 
 EXIT_GRACE = 0.5
 """Seconds between the end of a child's output and its exit code."""
+EXIT_NOTICE = 0.1
+"""The same, before others are told that the connection is lost."""
 
 
 @dataclass(eq=False, slots=True)
@@ -58,8 +62,9 @@ class _Request:
 
 
 class Connection:
-    """A server being connected, connected, or gone. `changed` is called after each change of state or catalogue, on
-    the event loop; it must not raise."""
+    """A server being connected, connected, or gone. `changed` is called after each change of state or catalogue, `used`
+    when requests begin, succeed, and when none runs any more; on the event loop, and they must not raise. `confirm`
+    says before a call whether the server still answers. With `refused` it comes to that code and starts nothing."""
 
     def __init__(
         self,
@@ -70,8 +75,15 @@ class Connection:
         changed: Callable[["Connection"], None],
         limits: Limits = Limits(),  # noqa: B008 - a frozen value
         access: ServerAccess | None = None,
+        used: Callable[["Connection", Use], None] = lambda _connection, _use: None,
+        refused: str | None = None,
     ) -> None:
         self.name = name
+        self.running = 0
+        """Requests that were accepted and have no outcome yet."""
+        self.confirm: Callable[[], Awaitable[bool]] | None = None
+        self._used = used
+        self._refusal = refused
         self._access = access
         self.state = ConnectionState("starting")
         self.catalogue = Catalogue()
@@ -106,6 +118,20 @@ class Connection:
         await self._settled.wait()
         return self.state
 
+    @property
+    def url(self) -> str | None:
+        """The address of an HTTP server, which may hold credentials; None for a process."""
+        return self._launch.url if isinstance(self._launch, HttpLaunch) else None
+
+    def stderr_tail(self) -> bytes:
+        """The end of the process's standard error, unmasked (M7.7)."""
+        return b"" if self._process is None else self._process.stderr_tail()
+
+    def drop(self, code: str) -> None:
+        """What watches the server found that it is gone: end, with that code as the reason."""
+        self._signals.ended.append(ConnectionState("error", code))
+        self._wake.set()
+
     async def close(self) -> None:
         """End the connection and its process tree. Idempotent; a caller that is cancelled does not stop it."""
         self._stopping = True
@@ -121,6 +147,8 @@ class Connection:
 
     async def call_tool(self, tool: str, arguments: JsonObject, caller: Caller | None = None) -> RawResult:
         """Raises ConnectionLost, CallFailed and TokenWanted. A `caller` may wait in its conversation for a token."""
+        if self.confirm is not None and not await self.confirm():
+            raise ConnectionLost(self.name, "ENDPOINT_UNREACHABLE")
         present = Calling(caller)
 
         async def call(client: "Client") -> RawResult:
@@ -157,16 +185,24 @@ class Connection:
 
     async def request(self, run: Callable[["Client"], Awaitable[T]]) -> T:
         """Run one request in the owner's task group. Raises ConnectionLost when there is no connection (any more)."""
-        if self.state.kind != "ready" or self._stopping:
+        if self.state.kind != "ready" or self._stopping or self._signals.ended:
             raise ConnectionLost(self.name)
         request = _Request(run, asyncio.get_running_loop().create_future())
         self._requests.append(request)
         self._wake.set()
+        self.running += 1
+        self._used(self, "began")
         try:
-            return cast(T, await request.answer)
+            answer = cast(T, await request.answer)
+            self._used(self, "answered")
+            return answer
         except asyncio.CancelledError:
             request.scope.cancel()
             raise
+        finally:
+            self.running -= 1
+            if not self.running:
+                self._used(self, "idle")
 
     async def _own(self) -> None:
         end = ConnectionState("stopped")
@@ -178,23 +214,26 @@ class Connection:
                     group.start_soon(listing.follow, client, self._list_changed)
                     group.start_soon(self._watch_process)
                     await self._serve(client, group)
+                    end = self._end_of_service()
                     group.cancel_scope.cancel()
+                self._fail_waiting()
+                self._set(await self._with_exit_code(end))
         except StartFailed as failed:
-            end = failed.state
+            end = ConnectionState("stopped") if self._stopping else failed.state
         except asyncio.CancelledError:
             self._stopping = True
         except BaseExceptionGroup as group_error:
-            end = self._lost()
-            logger.info("mcp server %s: connection ended by %s", self.name, _names(group_error))
+            end = self._end_of_service()
+            logger.debug("mcp server %s: connection ended by %s", self.name, _names(group_error))
         except Exception as error:
-            end = self._lost()
-            logger.info("mcp server %s: connection ended by %s", self.name, type(error).__name__)
-        else:
-            end = self._lost()
-        await self._finish(ConnectionState("stopped") if self._stopping else end)
+            end = self._end_of_service()
+            logger.debug("mcp server %s: connection ended by %s", self.name, type(error).__name__)
+        await self._finish(end)
 
     async def _open(self, stack: AsyncExitStack) -> "Client":
         """Raises StartFailed; every other way out is a cancelled owner."""
+        if self._refusal is not None:
+            raise StartFailed(ConnectionState("error", self._refusal))
         try:
             async with asyncio.timeout(self._limits.start):
                 client = await self._handshake(stack)
@@ -226,7 +265,7 @@ class Connection:
                 self._process = await self._processes.spawn(command)
                 return cast("Transport", process_streams(self._process, self._ended))
             case HttpLaunch() as launch:
-                assert self._access is not None
+                assert self._access is not None, "an HTTP server has its access"
                 return cast("Transport", http_streams(launch, self._signals, self._refused, self._access))
 
     async def _why_not_started(self) -> ConnectionState:
@@ -312,10 +351,23 @@ class Connection:
     def _requirement(self) -> McpAuthRequirement | None:
         return None if self._access is None else self._access.requirement
 
-    def _lost(self) -> ConnectionState:
-        if self._signals.ended:
-            return self._signals.ended[0]
-        return ConnectionState("error", "CONNECTION_LOST")
+    def _end_of_service(self) -> ConnectionState:
+        """Stopped by us, or how it was lost as far as that is known."""
+        if self.state.kind not in ("starting", "ready"):
+            return self.state
+        if self._stopping:
+            return ConnectionState("stopped")
+        end = self._signals.ended[0] if self._signals.ended else ConnectionState("error", "CONNECTION_LOST")
+        code = None if self._process is None else self._process.exit_code
+        return end if code is None or end.detail else replace(end, detail=f"exit {code}")
+
+    async def _with_exit_code(self, end: ConnectionState) -> ConnectionState:
+        """The end of its output is often noticed a moment before the exit of a process."""
+        if self._process is None or end.code != "CONNECTION_LOST" or end.detail is not None:
+            return end
+        with contextlib.suppress(TimeoutError):
+            return replace(end, detail=f"exit {await asyncio.wait_for(self._process.wait(), EXIT_NOTICE)}")
+        return end
 
     async def _finish(self, end: ConnectionState) -> None:
         """Kill the tree, answer who still waits, publish the end. Not to be cancelled: the owner is shielded here."""
@@ -324,19 +376,22 @@ class Connection:
             self.confirmed_dead = outcome.confirmed
             if not outcome.confirmed:
                 end = ConnectionState("error", "CLOSE_UNCONFIRMED")
-            elif end.code == "CONNECTION_LOST" and outcome.exit_code is not None:
-                end = ConnectionState("error", "CONNECTION_LOST", f"exit {outcome.exit_code}")
+            elif end.code == "CONNECTION_LOST" and end.detail is None and outcome.exit_code is not None:
+                end = replace(end, detail=f"exit {outcome.exit_code}")
+        self._fail_waiting()
+        self._set(end)
+
+    def _fail_waiting(self) -> None:
         requests, self._requests = self._requests, []
         for request in requests:
             if not request.answer.done():
                 request.answer.set_exception(ConnectionLost(self.name))
-        self.catalogue = Catalogue()
-        self._set(end)
 
     def _set(self, state: ConnectionState) -> None:
         self.state = state
-        if state.kind != "starting":
-            self._settled.set()
+        if state.kind not in ("starting", "ready"):
+            self.catalogue = Catalogue()
+        self._settled.set()
         self._changed(self)
 
 

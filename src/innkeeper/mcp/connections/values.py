@@ -9,6 +9,9 @@ from innkeeper.protocol.session.state import McpAuthRequirement, ToolDefinition
 
 JsonObject = Mapping[str, object]
 
+Use = Literal["began", "answered", "idle"]
+"""What happens to requests of a connection: one began, one was answered with success, none runs any more."""
+
 
 @dataclass(frozen=True, slots=True)
 class ConnectionState:
@@ -50,7 +53,12 @@ class Limits:
 
 
 class ConnectionLost(Exception):
-    """The connection ended before the answer came. Whether the server did the work is unknown; nothing is replayed."""
+    """The connection ended before the answer came, or there is none. Whether the server did the work is unknown; it is
+    not asked again. `code` is a row of the error table."""
+
+    def __init__(self, server: str = "", code: str = "CONNECTION_LOST") -> None:
+        super().__init__(server)
+        self.code = code
 
 
 class CallFailed(Exception):
