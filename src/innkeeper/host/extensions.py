@@ -17,9 +17,11 @@ from innkeeper.host.core import Core
 from innkeeper.host.faults import bad_params, no_session
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.servers import Servers
+from innkeeper.host.setting_commands import status_document
 from innkeeper.host.settings import HostSettings
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.mcp import McpGateway, McpServers
+from innkeeper.ports.settings import SettingsService
 from innkeeper.protocol.errors import NOT_FOUND, RpcError
 from innkeeper.protocol.uris import ROOT
 
@@ -37,7 +39,9 @@ class Extensions:
         clock: Clock,
         settings: HostSettings,
         language: Callable[[str], str],
+        chosen: SettingsService | None = None,
     ) -> None:
+        self._chosen = chosen
         self._language = language
         self._core = core
         self._servers = servers
@@ -74,6 +78,7 @@ class Extensions:
             "agents": [agent["provider"] for agent in agents],
             "sessions": len(self._core.channels("session")),
             "runningTurns": len(self._running),
+            "settings": self._chosen and status_document(self._chosen.current(), self._language(asker.client_id)),
         }
 
     async def list_servers(self, asker: Asker, params: Params) -> object:

@@ -49,6 +49,7 @@ from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
 from innkeeper.ports.questions import Caller, Rules
+from innkeeper.ports.settings import SettingsService
 from innkeeper.providers.spi import Provider
 from innkeeper.texts import Lang, negotiate
 
@@ -105,6 +106,8 @@ class Outside:
     declarations: Declarations
     clock: Clock
     ids: Ids
+    settings: SettingsService | None = None
+    """Only told of in `status`."""
 
 
 class HostService:
@@ -142,7 +145,9 @@ class HostService:
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
         language = conversation.client_language
-        extensions = Extensions(core, self._servers, outside.mcp, outside.gateway, running, clock, settings, language)
+        extensions = Extensions(
+            core, self._servers, outside.mcp, outside.gateway, running, clock, settings, language, outside.settings
+        )
         standard = StandardCommands(self._sessions, chats)
         self._watch: asyncio.Task[None] | None = None
         policy.join(outside.mcp)
