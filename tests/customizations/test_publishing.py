@@ -81,7 +81,9 @@ def test_id_that_is_taken_is_left_out_and_reported() -> None:
     first = plugin(P, [skill("s", P)])
     played = world(P, [first, replace(plugin(P, [server("x", P)]), name="second")])
     assert played.resolution().duplicates == (P,)
-    assert [one["name"] for one in Published(played.resolution()).items] == ["example"]
+    (only,) = Published(played.resolution()).items
+    assert only["name"] == "example"
+    assert [child["name"] for child in only["children"]] == ["s"]  # type: ignore[typeddict-item]
 
 
 def test_faulty_child_is_listed_with_its_fault() -> None:

@@ -126,30 +126,19 @@ class Resolution:
     __slots__ = ("base", "context", "duplicates", "items")
 
     def __init__(self, items: Sequence[RawItem], enablement: Enablement) -> None:
-        found: dict[str, _Identified] = {}
+        context = enablement.context
+        base = _base(items, context.clients)
+        found: dict[str, Item] = {}
         duplicates: list[str] = []
-        for one in _identify(items, enablement.context):
-            if one.id in found:
-                duplicates.append(one.id)
+        for group in _resolved(items, enablement, base):
+            if group[0].id in found:
+                duplicates.append(group[0].id)
             else:
-                found[one.id] = one
-        base = ClientBase({one.target.key: one.says for one in found.values() if one.target and one.says is not None})
-        unclear = Pending("discovery")
-        self.context: Final = enablement.context
+                found.update((item.id, item) for item in group)
+        self.context: Final = context
         self.base: Final = base
         self.duplicates: Final = tuple(duplicates)
-        self.items: Final[Mapping[str, Item]] = {
-            id: Item(
-                id,
-                one.raw,
-                one.target,
-                unclear if one.target is None else enablement.decide(one.target, base),
-                one.owner,
-                one.container,
-                one.plugin,
-            )
-            for id, one in found.items()
-        }
+        self.items: Final[Mapping[str, Item]] = found
 
     def sharing(self, id: str) -> tuple[str, ...]:
         """The ids of all items with the key of this one: one server seen in two places has one decision (C3.1)."""
@@ -159,27 +148,36 @@ class Resolution:
         return tuple(item.id for item in self.items.values() if item.target and item.target.key == target.key)
 
 
-class _Identified(NamedTuple):
-    id: str
-    raw: RawItem | DiscoveredChild
-    target: Target | None
-    owner: str = HOST
-    container: str | None = None
-    plugin: str | None = None
-    says: bool | None = None
+def _base(items: Sequence[RawItem], clients: ClientPlugins) -> ClientBase:
+    """What the clients say of their plugins, of the servers in them, and of whatever else in them is named."""
+    values: dict[str, bool | None] = {}
+    for uri, plugin in clients.effective.items():
+        values[key_of(PluginIdentity(uri))] = plugin.says
+        for name, says in plugin.children.items():
+            values[key_of(ServerIdentity(name, "", owner=uri))] = says
+    for item in items:
+        found = clients.effective.get(item.uri)
+        if item.type == "plugin" and found is not None and found.children:
+            identity = PluginIdentity(item.uri)
+            for child in children_of(item):
+                if child.name in found.children:
+                    values[_child_key(child, key_of(identity), identity)] = found.children[child.name]
+    return ClientBase({key: says for key, says in values.items() if says is not None})
 
 
-def _identify(items: Sequence[RawItem], context: Context) -> Iterator[_Identified]:
+def _resolved(items: Sequence[RawItem], enablement: Enablement, base: ClientBase) -> Iterator[list[Item]]:
+    """The items with their verdicts, each container with its children."""
+    context = enablement.context
     definitions = Definitions(context.owners, declared_sources(items), context.discovered)
     for item in sorted(items, key=_rank):
         if isinstance(item, ServerItem):
-            yield _server(item, definitions, context)
+            yield [_server(item, definitions, enablement, base)]
         elif item.type == "directory":
-            yield from _contained(item, _directory(item, context), None)
+            yield _contained(item, _directory(item, context), None, enablement, base)
         elif item.source != "client":
-            yield from _contained(item, PluginIdentity(item.uri), None)
+            yield _contained(item, PluginIdentity(item.uri), None, enablement, base)
         elif (plugin := context.clients.effective.get(item.uri)) is not None:
-            yield from _contained(item, PluginIdentity(item.uri), plugin)
+            yield _contained(item, PluginIdentity(item.uri), plugin, enablement, base)
 
 
 def _rank(item: RawItem) -> tuple[int, str, str]:
@@ -191,22 +189,19 @@ def _rank(item: RawItem) -> tuple[int, str, str]:
     return (1 if item.source == "client" else 0, "", "")
 
 
-def _server(item: ServerItem, definitions: Definitions, context: Context) -> _Identified:
+def _server(item: ServerItem, definitions: Definitions, enablement: Enablement, base: ClientBase) -> Item:
+    context = enablement.context
     identity: ServerIdentity | None
     if item.owner is not None or item.source is not None:
         identity = ServerIdentity(item.name, item.source or "", owner=item.owner)
     else:
         identity = identify_sighting(item.name, definitions, context.provider)
     if identity is None:
-        return _Identified(item.id, item, None)
+        return Item(item.id, item, None, Pending("discovery"))
     plugin = None if identity.owner is None else context.clients.effective.get(identity.owner)
-    bundled = plugin is not None and item.name in plugin.children
-    target = Target(key_of(identity), item.default, bundled, (*older_keys(identity), item.id))
-    if plugin is None or not bundled:
-        return _Identified(item.id, item, target, HOST, None, identity.owner)
-    return _Identified(
-        item.id, item, target, f"client:{plugin.client}", None, identity.owner, plugin.children[item.name]
-    )
+    owner = f"client:{plugin.client}" if plugin is not None and item.name in plugin.children else HOST
+    target = Target(key_of(identity), item.default, owner != HOST, (*older_keys(identity), item.id))
+    return Item(item.id, item, target, enablement.decide(target, base), owner, None, identity.owner)
 
 
 def _directory(item: DiscoveredDirectory, context: Context) -> DirectoryIdentity:
@@ -222,19 +217,23 @@ def _root(item: DiscoveredDirectory, place: Place | Pending) -> str:
     return place.source_of(item.uri, item.name)
 
 
-def _contained(item: RawContainer, identity: Identity, plugin: ClientPlugin | None) -> Iterator[_Identified]:
+def _contained(
+    item: RawContainer, identity: Identity, plugin: ClientPlugin | None, enablement: Enablement, base: ClientBase
+) -> list[Item]:
     """A container and its children; `plugin` is the client's word on it, if it is a client's."""
     key, id = key_of(identity), container_id(item)
     owner = HOST if plugin is None else f"client:{plugin.client}"
-    says = None if plugin is None else plugin.says
-    yield _Identified(id, item, Target(key, bundled=plugin is not None, older=(id,)), owner, None, None, says)
+    decide = enablement.decide
+    target = Target(key, True, plugin is not None, (id,))
+    found = [Item(id, item, target, decide(target, base), owner)]
     names: Mapping[str, bool | None] = {} if plugin is None else plugin.children
     within = item.uri if isinstance(identity, PluginIdentity) else None
     for child in children_of(item):
         own_id = child_id(id, child.type, child.name)
         bundled = child.name in names
         target = Target(_child_key(child, key, identity), True, bundled, (own_id,))
-        yield _Identified(own_id, child, target, owner if bundled else HOST, id, within, names.get(child.name))
+        found.append(Item(own_id, child, target, decide(target, base), owner if bundled else HOST, id, within))
+    return found
 
 
 def _child_key(child: DiscoveredChild, container: Key, identity: Identity) -> Key:
