@@ -251,3 +251,86 @@ def test_shell_completion_knows_the_commands(live: Any) -> None:
     words = {"COMP_WORDS": "innkeeper mcp ", "COMP_CWORD": "2", "_INNKEEPER_COMPLETE": "bash_complete"}
     done = live.run(environment=words)
     assert {"plain,follow-policy", "plain,logs", "plain,check"} <= set(done.out.split())
+
+
+def config_of(home: Any) -> Path:
+    return Path(home.folder) / "home" / "config" / "config.toml"
+
+
+def test_trust_is_written_for_exactly_this_directory_and_the_comments_stay(quiet: Any) -> None:
+    """M4.1, M4.5, M8.1: without a host; what will run is listed; in no other spelling twice."""
+    quiet.declare(one=fixture("one"))
+    config_of(quiet).parent.mkdir(parents=True)
+    config_of(quiet).write_text("# mine\nconflict_policy = 'error' # keep\n", encoding="utf-8")
+    refused = quiet.run("mcp", "trust")
+    assert refused.code == exit_codes.USAGE
+    assert str(FIXTURE) in refused.err
+    assert "trusted_workspaces" not in config_of(quiet).read_text()
+    done = quiet.run("mcp", "trust", "--yes", "--json").json()
+    assert (done["trusted"], done["changed"], done["directory"]) == (True, True, str(quiet.project))
+    assert str(FIXTURE) in done["commands"][0]
+    written = config_of(quiet).read_text()
+    assert written.startswith("# mine\nconflict_policy = 'error' # keep\n")
+    assert str(quiet.project) in written
+    again = quiet.run("mcp", "trust", "--dir", str(quiet.project / "."), "--json").json()
+    assert (again["trusted"], again["changed"]) == (True, False)
+    (quiet.project / "sub").mkdir()
+    other = quiet.run("mcp", "untrust", "--dir", str(quiet.project / "sub"), "--json").json()
+    assert (other["trusted"], other["changed"]) == (False, False)
+    gone = quiet.run("mcp", "untrust")
+    assert gone.code == exit_codes.OK
+    assert str(quiet.project) not in config_of(quiet).read_text()
+    assert config_of(quiet).read_text().startswith("# mine\n")
+
+
+def test_a_running_host_follows_trust_and_the_end_of_it(project: Any, live: Any) -> None:
+    """M4.1, M5.8, M9.6: hot; what loses its permission is disconnected."""
+    project.declare(one=fixture("one"))
+    assert rows(project.run("list", "--json"))["one"]["allowed"] is False
+    assert project.run("trust", "--yes").code == exit_codes.OK
+    try:
+        for _ in range(20):
+            row = rows(project.run("reload", "--json"))["one"]
+            if row["allowed"] and row["status"] == "connected":
+                break
+        assert (row["allowed_by"], row["bare"], row["status"]) == ("trustedWorkspace", True, "connected")
+        asked = {tool["tool"]: tool["why"] for tool in project.run("tools", "--json").json()["tools"]}
+        assert asked["echo"] == "trustedWorkspace"
+    finally:
+        assert project.run("untrust").code == exit_codes.OK
+    for _ in range(20):
+        row = rows(project.run("list", "--json"))["one"]
+        if not row["allowed"]:
+            break
+    assert (row["allowed"], row["status"], row["pid"]) == (False, "not allowed", None)
+
+
+def test_a_broken_configuration_is_told_and_not_written(quiet: Any) -> None:
+    config_of(quiet).parent.mkdir(parents=True)
+    config_of(quiet).write_text("trusted_workspaces = 7\n", encoding="utf-8")
+    done = quiet.run("mcp", "trust", "--yes", "--json")
+    assert done.code != exit_codes.OK
+    assert done.json()["error"]["code"] == "CONFIG_INVALID"
+    assert config_of(quiet).read_text() == "trusted_workspaces = 7\n"
+
+
+def test_inputs_are_kept_for_their_owner_and_only_names_are_shown(quiet: Any) -> None:
+    """M2.5, M9.6; reference V4."""
+    assert quiet.run("mcp", "inputs", "list").err
+    stored = quiet.run("mcp", "inputs", "set", "api-key", given=f"{CANARY}\n")
+    assert stored.code == exit_codes.OK
+    listed = quiet.run("mcp", "inputs", "list", "--json")
+    assert listed.json()["inputs"] == [{"name": "api-key", "source": "file", "reference": None, "available": True}]
+    shown = quiet.run("mcp", "inputs", "list")
+    assert "api-key\t" in shown.out
+    for done in (stored, listed, shown):
+        assert CANARY not in done.out + done.err
+    (secrets,) = [path for path in Path(quiet.folder).rglob("*") if path.is_file() and CANARY in path.read_text()]
+    assert secrets.stat().st_mode & 0o777 == 0o600
+    empty = quiet.run("mcp", "inputs", "set", "other", "--json", given="\n")
+    assert (empty.code, empty.json()["error"]["code"]) == (exit_codes.USAGE, "USAGE")
+    bad = quiet.run("mcp", "inputs", "set", "not a name", "--json", given="x\n")
+    assert bad.json()["error"]["code"] == "INPUT_NAME"
+    assert quiet.run("mcp", "inputs", "remove", "api-key", "--json").json()["result"] == "removed"
+    assert quiet.run("mcp", "inputs", "remove", "api-key", "--json").json()["result"] == "absent"
+    assert not [path for path in Path(quiet.folder).rglob("*") if path.is_file() and CANARY in path.read_text()]

@@ -6,7 +6,7 @@ A call that a person makes here counts as their Allow once; a server that is dis
 import click
 
 from innkeeper.cli import declarations
-from innkeeper.cli.mcp import calling, connecting, listing, permissions
+from innkeeper.cli.mcp import calling, connecting, inputs, listing, permissions, trusting
 from innkeeper.cli.words import text
 
 
@@ -29,6 +29,9 @@ for command in (
     permissions.allow,
     permissions.deny,
     permissions.revoke,
+    trusting.trust,
+    trusting.untrust,
+    inputs.inputs,
     declarations.check,
     declarations.explain,
     declarations.presets,
