@@ -76,7 +76,7 @@ def _permitted(call: Call, settings: McpSettings, grants: Iterable[Grant]) -> De
         return Decision("allow", "trustedWorkspace")
     if settings.allows_tool(call.workspace, call.tool):
         return Decision("allow", "allowance")
-    if any(_covers(grant, call) for grant in grants):
+    if _granted(call, grants):
         return Decision("allow", "grant")
     if not call.questions:
         return Decision("pass", "noQuestions")
@@ -85,12 +85,14 @@ def _permitted(call: Call, settings: McpSettings, grants: Iterable[Grant]) -> De
     return Decision("ask", "unknown")
 
 
-def _covers(grant: Grant, call: Call) -> bool:
-    return (
-        grant.name == call.tool
+def _granted(call: Call, grants: Iterable[Grant]) -> bool:
+    tool, workspace, fingerprint = call.tool, call.workspace, call.fingerprint
+    return any(
+        grant.name == tool
         and grant.kind == "tool"
-        and grant.workspace == call.workspace
-        and grant.fingerprint == call.fingerprint
+        and grant.workspace == workspace
+        and grant.fingerprint == fingerprint
+        for grant in grants
     )
 
 

@@ -2,11 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Literal
 
 from innkeeper.customizations.identity import workspace_key
 from innkeeper.mcp.declarations.model import ConflictPolicy, Launch, Preset
 from innkeeper.mcp.declarations.presets import BUILT_IN
+
+key_of_directory = lru_cache(maxsize=4096)(workspace_key)
+"""Remembered, because each call of a tool compares every directory of the settings (M6.6)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +49,7 @@ class McpSettings:
 
     def trusts(self, workspace: str) -> bool:
         """`workspace` is a key."""
-        return any(workspace_key(trusted) == workspace for trusted in self.trusted_workspaces)
+        return any(key_of_directory(trusted) == workspace for trusted in self.trusted_workspaces)
 
     def allows_server(self, workspace: str, server: str) -> bool:
         return any(server in allowance.allow_mcp for allowance in self._of(workspace))
@@ -54,4 +58,4 @@ class McpSettings:
         return any(qualified in allowance.allow_tools for allowance in self._of(workspace))
 
     def _of(self, workspace: str) -> list[WorkspaceAllowance]:
-        return [found for found in self.workspace_allowances if workspace_key(found.workspace) == workspace]
+        return [found for found in self.workspace_allowances if key_of_directory(found.workspace) == workspace]
