@@ -27,6 +27,7 @@ parser.add_argument("--ignore-term", action="store_true", help="ignore TERM and 
 parser.add_argument("--grandchild", action="store_true", help="start a process in a session of its own")
 parser.add_argument("--garbage", action="store_true", help="write lines that are no messages")
 parser.add_argument("--http", action="store_true", help="serve Streamable HTTP; the port is the first line of output")
+parser.add_argument("--port", type=int, default=0, help="the port of --http; 0 is a free one")
 parser.add_argument("--refuse", help="once this file exists, answer HTTP requests with the status in it")
 options = parser.parse_args()
 
@@ -162,7 +163,7 @@ class Refusing:
 def serve_http() -> None:
     import uvicorn
 
-    listener = socket.create_server(("127.0.0.1", 0))
+    listener = socket.create_server(("127.0.0.1", options.port))
     print(listener.getsockname()[1], flush=True)
     config = uvicorn.Config(Refusing(server.streamable_http_app()), log_level="critical", timeout_graceful_shutdown=1)
     uvicorn.Server(config).run(sockets=[listener])

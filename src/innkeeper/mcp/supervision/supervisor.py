@@ -208,9 +208,9 @@ class Supervisor:
         await self._close_connection()
         if self.blocked:
             self.course = self.course.paused(self._timing.monotonic(), "CLOSE_UNCONFIRMED")
+            self._orders.changed()
         if not self._retry.is_set():
             self._tried.set()
-        self._orders.changed()
 
     async def _watch(self, connection: Connection) -> None:
         """Until the connection ends by itself."""
