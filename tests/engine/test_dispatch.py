@@ -147,14 +147,22 @@ def test_a_client_that_initializes_anew_starts_a_new_count(world: World) -> None
 
 def test_old_and_loose_clients_are_understood(world: World) -> None:
     """AHP §15: no `startedAt`, no origin, toggle in the shape before 0.8."""
-    server = {"id": "m", "uri": "u", "name": "m", "type": "mcpServer", "state": {"kind": "stopped"}}
+    kept = {"kind": "global", "enabled": True}
+    server = {
+        "id": "m",
+        "uri": "u",
+        "name": "m",
+        "type": "mcpServer",
+        "state": {"kind": "stopped"},
+        "enablement": [kept],
+    }
     world.post(SESSION, {"type": "session/customizationsChanged", "customizations": [server]})
     a = world.client("a", 1, SESSION, CHAT)
     a.dispatch(CHAT, {"type": "chat/turnStarted", "turnId": "t1", "message": {"text": "hi"}})
     assert world.hub.released(CHAT)["activeTurn"]["startedAt"] == NOW
     a.dispatch(SESSION, {"type": "session/customizationToggled", "id": "m", "enabled": False})
     decided = world.hub.released(SESSION)["customizations"][0]["enablement"]
-    assert decided == [{"kind": "session", "enabled": False}]
+    assert decided == [{"kind": "session", "enabled": False}, kept]
 
 
 CASES: list[tuple[str, dict[str, Any], dict[str, Any], str]] = [

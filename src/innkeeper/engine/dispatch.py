@@ -3,17 +3,18 @@
 Rules
 * An unknown channel is ignored silently; everything else is answered by an echo, of the action or of its rejection.
 * The dispatcher is the only one that sees a rejection: official client libraries apply what they are sent.
+* The host may hold an action; it is then answered when the host knows, and the ones after it are not kept waiting.
 * Applied once per `(clientId, clientSeq)`; a repeated one is not applied again, its dispatcher gets the first echo.
 """
 
 import re
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 from innkeeper.engine.admission import Context, refuse
 from innkeeper.engine.channels import Channel
 from innkeeper.engine.clients import Client, Connection, digest
-from innkeeper.engine.effects import Admission, Effect, JsonObject, Origin, Refuse, Send
+from innkeeper.engine.effects import Admission, Admit, Effect, Hold, JsonObject, Origin, Refuse, Send
 from innkeeper.engine.envelopes import action_frame
 from innkeeper.engine.ledger import ClientAction, Ledger
 from innkeeper.engine.tolerance import complete_action
@@ -22,14 +23,15 @@ from innkeeper.protocol.actions import ACTIONS
 from innkeeper.protocol.check import CheckError, check_action
 from innkeeper.protocol.uris import ROOT
 
-Admit = Callable[[str, str, JsonObject, str, str], Admission]
+Ask = Callable[[str, str, JsonObject, str, str], Admission]
 _SHOWN = re.compile(r"[^A-Za-z0-9/_.-]")
 
 
 class Dispatching:
-    def __init__(self, ledger: Ledger, admit: Admit) -> None:
+    def __init__(self, ledger: Ledger, admit: Ask) -> None:
         self._ledger = ledger
         self._admit = admit
+        self._held: dict[str, _Dispatched] = {}
 
     def dispatch(self, peer: Connection, client: Client, params: JsonObject, now: str) -> list[Effect]:
         uri, action, client_seq = params.get("channel"), params.get("action"), params.get("clientSeq")
@@ -42,19 +44,34 @@ class Dispatching:
         content = digest(uri, action)
         if (applied := client.applied_as(origin.client_seq, content)) is not None:
             return self._applied_before(peer, channel, action, origin, applied)
-        action = complete_action(action, now)
+        action = complete_action(action, channel.state, now)
         why = self._refuse_shape(peer, channel, action)
         if why is None:
             why = refuse(channel.kind, channel.state, action, self._context(channel, client))
         if why is not None:
             return self._reject(peer, channel, action, origin, why)
         admission = self._admit(uri, channel.kind, action, client.client_id, now)
-        if isinstance(admission, Refuse):
-            return self._reject(peer, channel, action, origin, admission.reason)
+        dispatched = _Dispatched(peer, client, channel, action, origin, content)
+        if isinstance(admission, Hold):
+            self._held[admission.ticket] = dispatched
+            return []
+        return self._answer(dispatched, admission)
+
+    def settle(self, ticket: str, answer: Admit | Refuse) -> list[Effect]:
+        """The answer to an action that was held; nothing when its channel has gone meanwhile."""
+        dispatched = self._held.pop(ticket, None)
+        if dispatched is None or dispatched.channel.dropped:
+            return []
+        return self._answer(dispatched, answer)
+
+    def _answer(self, dispatched: "_Dispatched", answer: Admit | Refuse) -> list[Effect]:
+        peer, client, channel, action, origin, content = dispatched
+        if isinstance(answer, Refuse):
+            return self._reject(peer, channel, action, origin, answer.reason)
         effects: list[Effect] = []
-        if admission.action["type"] == "chat/truncated" and (turn_id := admission.action.get("turnId")):
+        if answer.action["type"] == "chat/truncated" and (turn_id := answer.action.get("turnId")):
             effects.extend(load_turns_back_to(self._ledger, channel, turn_id))
-        accepted = ClientAction(peer.id, uri, admission.action, origin, admission.also)
+        accepted = ClientAction(peer.id, channel.uri, answer.action, origin, answer.also)
         effects.extend(self._ledger.accept(accepted))
         client.remember(origin.client_seq, content, self._ledger.last_seq)
         return effects
@@ -97,6 +114,17 @@ class Dispatching:
 
     def _reject(self, peer: Connection, channel: Channel, action: JsonObject, origin: Origin, why: str) -> list[Effect]:
         return self._ledger.enqueue(self._ledger.reject(peer.id, channel.uri, channel.kind, action, origin, why))
+
+
+class _Dispatched(NamedTuple):
+    """An action whose answer is the host's."""
+
+    peer: Connection
+    client: Client
+    channel: Channel
+    action: JsonObject
+    origin: Origin
+    content: Any
 
 
 def is_count(value: object) -> TypeGuard[int]:

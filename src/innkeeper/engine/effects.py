@@ -215,4 +215,11 @@ class Admit(NamedTuple):
     also: tuple[Record, ...] = ()
 
 
-Admission = Refuse | Admit
+class Hold(NamedTuple):
+    """The client action can be answered later only, with `Hub.settle` and this ticket. Until then nothing of it has
+    happened, and its dispatcher has no echo (C4.3)."""
+
+    ticket: str
+
+
+Admission = Refuse | Admit | Hold

@@ -16,6 +16,7 @@ from innkeeper.engine.clients import Client, Connection
 from innkeeper.engine.dispatch import Dispatching
 from innkeeper.engine.effects import (
     Admission,
+    Admit,
     Answered,
     CallLost,
     Change,
@@ -25,6 +26,7 @@ from innkeeper.engine.effects import (
     Effect,
     Frame,
     JsonObject,
+    Refuse,
     Send,
 )
 from innkeeper.engine.handshake import Handshake, remembered_clients
@@ -311,6 +313,10 @@ class Hub:
         """One transaction; `Committed(token)` or `CommitFailed(token)` follows. Raises KeyError for a channel that is
         not in memory, or that exists already."""
         return self._ledger.commit(HostCommit(tuple(changes), token, keep))
+
+    def settle(self, ticket: str, answer: Admit | Refuse) -> list[Effect]:
+        """The host's answer to an action that its policy held."""
+        return self._dispatching.settle(ticket, answer)
 
     def reply(self, connection: int, request_id: Any, result: object) -> list[Effect]:
         return self._ledger.note([Send(connection, Frame(_encode_answer(request_id, result)))])

@@ -56,20 +56,21 @@ def _directory_replaced(state: JsonObject, action: JsonObject, context: Context)
     return None
 
 
-def _customizations(state: JsonObject) -> Iterator[JsonObject]:
+def each_customization(state: JsonObject) -> Iterator[JsonObject]:
+    """The session's customizations, each container before its children."""
     for item in state.get("customizations") or ():
         yield item
         yield from item.get("children") or ()
 
 
 def _toggled(state: JsonObject, action: JsonObject, context: Context) -> str | None:
-    if any(item.get("id") == action["id"] for item in _customizations(state)):
+    if any(item.get("id") == action["id"] for item in each_customization(state)):
         return None
     return f"there is no customization {action['id']}"
 
 
 def _mcp_server(state: JsonObject, action: JsonObject, context: Context) -> str | None:
-    for item in _customizations(state):
+    for item in each_customization(state):
         if item.get("id") == action["id"]:
             return None if item.get("type") == "mcpServer" else f"{action['id']} is no MCP server"
     return f"there is no MCP server {action['id']}"
