@@ -4,7 +4,8 @@ Rules
 * Every value and member has a span of offsets into the text. JSONC spans are exact and fit for editing; those of TOML
   and YAML are fit for saying where something stands.
 * Duplicate keys are kept, in order, for the caller to refuse; keys are compared as decoded. Numbers keep their text.
-* Nodes may be shared (YAML aliases): nothing here walks a shared node twice, so that a small file stays small.
+* Nodes are named tuples: there are many, made for each reading. They may be shared (YAML aliases), and nothing here
+  walks a shared node twice, so that a small file stays small.
 """
 
 import re
@@ -12,7 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, NamedTuple
 
 Kind = Literal["object", "array", "string", "number", "boolean", "null", "other"]
 """`other`: a date, or a value with a tag of its own. No field takes one."""
@@ -31,8 +32,7 @@ class FormatError(Exception):
         self.hint = hint
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(NamedTuple):
     """One value. `value` is the decoded scalar (a number's text); `start` and `end` bound the value's own text."""
 
     kind: Kind
@@ -68,8 +68,7 @@ class Node:
         return _duplicates(self, set())
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
+class Member(NamedTuple):
     """`"key": value`; `start` is where the key begins, `end` the value's end."""
 
     key: str
@@ -99,6 +98,8 @@ class Document:
         """Zero-based line, and column in UTF-16 code units as AHP counts them."""
         line = bisect_right(self._starts, offset) - 1
         column = self.text[self._starts[line] : offset]
+        if column.isascii():
+            return line, len(column)
         return line, sum(2 if ord(character) > 0xFFFF else 1 for character in column)
 
 
