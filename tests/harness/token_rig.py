@@ -43,6 +43,7 @@ class Rig:
         self.settings = Settings(access="full", gate_timeout=5.0)
         self.host: Host | None = None
         self.follows = 0
+        self.inputs: Mapping[str, str] = {}
         (folder / "data").mkdir(exist_ok=True)
         (folder / "ws").mkdir(exist_ok=True)
         self.declare({})
@@ -66,7 +67,7 @@ class Rig:
 
     async def start(self) -> "Rig":
         parts = standard_parts(self.folder / "data" / DATABASE, self.settings, quiet=True)
-        given = Circumstances(self.settings, {}, self.folder)
+        given = Circumstances(self.settings, {}, self.folder, inputs=self.inputs)
         self.host = await open_host(replace(parts, clock=self.clock), given)
         return self
 

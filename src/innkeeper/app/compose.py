@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from innkeeper._version import running_version
+from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
 from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
@@ -128,7 +129,7 @@ class Host:
         host_settings = _host_settings(settings)
         conversation = Conversation(self.driver, host_settings)
         self._processes = parts.processes
-        self._authorization = _join_tokens(conversation, parts, settings)
+        self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
         preferences = Preferences(live, settings, given.inputs)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
@@ -182,15 +183,16 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
     return host
 
 
-def _join_tokens(conversation: Conversation, parts: Parts, settings: Settings) -> Authorization:
+def _join_tokens(conversation: Conversation, parts: Parts, given: Circumstances) -> Authorization:
     """The tokens of all servers; calls that wait for one are shown in their conversations."""
     core, waits, running = conversation.core, conversation.waits, conversation.running
     return Authorization(
         store=parts.tokens,
         clock=parts.clock,
         listener=TokenNotices(core),
-        tools=WaitingCalls(core, waits, running, timeout=settings.gate_timeout),
-        lang=negotiate(settings.language),
+        tools=WaitingCalls(core, waits, running, timeout=given.settings.gate_timeout),
+        clients=registered_clients(given.settings, given.inputs),
+        lang=negotiate(given.settings.language),
     )
 
 

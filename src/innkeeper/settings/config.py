@@ -29,6 +29,7 @@ from innkeeper.settings.tables import (
     read_allowances,
     read_inputs,
     read_limits,
+    read_oauth_clients,
     read_presets,
     read_serve,
 )
@@ -71,6 +72,8 @@ class Settings:
     web_control: bool = True
     input_values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where the values of inputs are, by name: `env:NAME` or `keyring`. Never a value (M2.5)."""
+    oauth_clients: tuple[Mapping[str, Any], ...] = ()
+    """Registered OAuth clients: `url`, `client_id`, and where given `callback_port`, `scopes`, `secret_input`."""
     durability: Literal["normal", "full"] = "normal"
     limits: Mapping[str, float] = field(default_factory=lambda: DEFAULT_LIMITS)
     """Every limit by its name in lower case; units as in `innkeeper.limits`. Counts and bytes are whole numbers."""
@@ -105,6 +108,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "questions": read_boolean,
         "web_control": read_boolean,
         "input_values": read_inputs,
+        "oauth_clients": read_oauth_clients,
         "durability": choice("normal", "full"),
         "limits": read_limits,
         "serve": read_serve,

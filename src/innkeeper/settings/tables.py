@@ -45,6 +45,15 @@ DEFAULT_LIMITS: Final[Mapping[str, float]] = MappingProxyType({limit.name.lower(
 LIMIT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
     {limit.name.lower(): read_seconds if limit.unit == "s" else read_count for limit in LIMITS}
 )
+OAUTH_CLIENT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {
+        "url": read_string,
+        "client_id": read_string,
+        "callback_port": read_port,
+        "scopes": read_strings,
+        "secret_input": read_string,
+    }
+)
 INPUT_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _ENVIRONMENT: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 KEYRING: Final = "keyring"
@@ -74,6 +83,16 @@ def read_inputs(value: Any) -> Mapping[str, str]:
             raise wrong("reference", name)
         found[name] = reference
     return MappingProxyType(found)
+
+
+def read_oauth_clients(value: Any) -> tuple[Mapping[str, Any], ...]:
+    """OAuth clients that the operator registered: of which servers (`url` and below), by which id. A secret is the
+    value of an input."""
+    found = []
+    for index, entry in enumerate(read_tables(value)):
+        read = _read_entry(index, {"url": None, "client_id": None, **entry}, OAUTH_CLIENT_FIELDS)
+        found.append(MappingProxyType(read))
+    return tuple(found)
 
 
 def read_serve(value: Any) -> Mapping[str, Any]:

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import stat
+from dataclasses import replace
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -10,7 +11,6 @@ import httpx2
 import pytest
 
 from harness.token_rig import ID, SESSION, Rig, browse, shown
-from innkeeper.mcp.oauth.values import OAuthClient
 from scripted.world import Client, RpcFailure
 
 pytestmark = pytest.mark.anyio
@@ -25,12 +25,6 @@ async def opened(rig: Rig, name: str = "alice") -> Client:
     await rig.opened(client)
     await rig.connect(client)
     return client
-
-
-def operator(rig: Rig, client: OAuthClient) -> None:
-    """What the operator's settings will say."""
-    assert rig.host is not None
-    rig.host._authorization._clients = lambda url: client if url == rig.server.url else None
 
 
 async def test_person_signs_in_with_pkce_and_a_dynamic_client(rig: Rig) -> None:
@@ -65,8 +59,11 @@ async def test_two_clients_that_begin_at_once_get_one_sign_in(rig: Rig) -> None:
 
 async def test_registered_client_is_used_instead_of_registration(rig: Rig) -> None:
     """A secret goes to the token endpoint and nowhere else; the state names the public id only (AHP §8)."""
-    with_secret = OAuthClient("fixed", "canary-client-secret", callback_port=0, scopes=("read", "write"))
-    operator(rig, with_secret)
+    await rig.stop()
+    registered = {"url": rig.server.url, "client_id": "fixed", "scopes": ("read",), "secret_input": "as-secret"}
+    rig.settings = replace(rig.settings, oauth_clients=(registered,))
+    rig.inputs = {"as-secret": "canary-client-secret"}
+    await rig.start()
     client = await opened(rig)
     state = shown(client.states[SESSION])
     assert state["oauthClient"] == {"clientId": "fixed"}
