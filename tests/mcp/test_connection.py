@@ -69,6 +69,9 @@ class ScriptedProcess:
     def stderr_tail(self) -> bytes:
         return b""
 
+    async def note_tree(self) -> None:
+        """There is none."""
+
     async def wait(self) -> int:
         await self._gone.wait()
         assert self.exit_code is not None

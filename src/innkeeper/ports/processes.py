@@ -49,6 +49,11 @@ class Process(Protocol):
         """At most the last 64 KiB of standard error (M7.7). It is unmasked: never log or send it as it is."""
         ...
 
+    async def note_tree(self) -> None:
+        """Remember what belongs to the child now: a descendant in a session of its own is found at the end also when
+        the processes between have died."""
+        ...
+
     async def wait(self) -> int: ...
 
     async def close(self) -> CloseOutcome:

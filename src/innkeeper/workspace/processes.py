@@ -17,10 +17,14 @@ import signal
 import subprocess
 import threading
 from collections.abc import AsyncIterator
+from typing import TYPE_CHECKING
 
 from innkeeper.limits import SERVER_END_OF_INPUT_SECONDS, SERVER_STDERR_BYTES, SERVER_TERMINATE_SECONDS
 from innkeeper.ports.processes import CloseOutcome, Command
 from innkeeper.workspace.guarding import Guard
+
+if TYPE_CHECKING:
+    import psutil
 
 logger = logging.getLogger(__name__)
 
@@ -85,6 +89,7 @@ class LocalProcess:
         self._stdin: asyncio.StreamWriter | None = None
         self._stdout = asyncio.StreamReader(limit=256 * 1024)
         self._stderr = bytearray()
+        self._noted: set[psutil.Process] = set()
         self._transports: list[asyncio.BaseTransport] = []
         self._watch_exit()
 
@@ -133,6 +138,11 @@ class LocalProcess:
     def stderr_tail(self) -> bytes:
         return bytes(self._stderr)
 
+    async def note_tree(self) -> None:
+        from innkeeper.workspace import process_tree
+
+        self._noted |= await asyncio.to_thread(process_tree.find_tree, self.pid, reaped=self.exited.done())
+
     async def wait(self) -> int:
         return await asyncio.shield(self.exited)
 
@@ -145,7 +155,8 @@ class LocalProcess:
     async def _end(self) -> CloseOutcome:
         from innkeeper.workspace import process_tree
 
-        tree = await asyncio.to_thread(process_tree.find_tree, self.pid, reaped=self.exited.done())
+        found = await asyncio.to_thread(process_tree.find_tree, self.pid, reaped=self.exited.done())
+        tree = found | process_tree.living(self._noted)
         if self._stdin is not None:
             self._stdin.close()
         elif self._popen.stdin is not None:

@@ -50,6 +50,8 @@ T = TypeVar("T")
 
 EXIT_GRACE = 0.5
 """Seconds between the end of a child's output and its exit code."""
+TREE_INTERVAL = 10.0
+"""Seconds between two looks at a process's tree."""
 EXIT_NOTICE = 0.1
 """The same, before others are told that the connection is lost."""
 
@@ -101,6 +103,7 @@ class Connection:
         self._stopping = False
         self._requests: list[_Request] = []
         self._stale: set[listing.Part] = set()
+        self._noted = 0.0
 
     @property
     def pid(self) -> int | None:
@@ -209,6 +212,7 @@ class Connection:
         try:
             async with AsyncExitStack() as stack:
                 client = await self._open(stack)
+                await self._note_tree()
                 self._set(ConnectionState("ready"))
                 async with anyio.create_task_group() as group:
                     group.start_soon(listing.follow, client, self._list_changed)
@@ -296,6 +300,12 @@ class Connection:
             await self._process.wait()
             self._ended()
 
+    async def _note_tree(self) -> None:
+        """After the start, and after calls, which may have started processes of their own."""
+        if self._process is not None:
+            self._noted = asyncio.get_running_loop().time()
+            await self._process.note_tree()
+
     async def _answer(self, client: "Client", request: _Request) -> None:
         answer = request.answer
         try:
@@ -310,6 +320,8 @@ class Connection:
         finally:
             if not answer.done():
                 answer.set_exception(ConnectionLost(self.name))
+        if asyncio.get_running_loop().time() - self._noted > TREE_INTERVAL:
+            await self._note_tree()
 
     async def _list_again(self, client: "Client") -> None:
         stale, self._stale = self._stale, set()
