@@ -35,6 +35,7 @@ CONNECTIONS: Final = 256
 OUTBOX_BYTES: Final = 8 * MIB
 HANDSHAKE_SECONDS: Final = 10.0
 CLIENT_GRACE_SECONDS: Final = 30.0
+CHAT_IDLE_SECONDS: Final = 600.0
 SHUTDOWN_SECONDS: Final = 3.0
 
 CLIENT_REQUEST_SECONDS: Final = 30.0
@@ -89,6 +90,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "s",
         "connection",
         "How long a lost client stays an active client; then its running tool calls fail.",
+    ),
+    Limit(
+        "CHAT_IDLE_SECONDS",
+        CHAT_IDLE_SECONDS,
+        "s",
+        "history",
+        "How long a chat that nobody looks at, and in which nothing runs, stays in memory.",
     ),
     Limit("SHUTDOWN_SECONDS", SHUTDOWN_SECONDS, "s", "connection", "Flush, close 1012 and exit within this time."),
     Limit("CLIENT_REQUEST_SECONDS", CLIENT_REQUEST_SECONDS, "s", "request", "A request from the host to a client."),

@@ -324,3 +324,26 @@ async def test_decisions_count_when_they_are_accepted_and_are_taken_back_when_th
     assert driver.decisions.decisions == (row,)
     await driver.settle(5)
     assert (await log.crash().open()).decisions.decisions == (row,)
+
+
+async def test_a_chat_that_nobody_looks_at_leaves_memory_and_comes_back_with_the_next_message(log: MemoryLog) -> None:
+    """Architecture §4, the prelude."""
+    hub = Hub(await log.open(), settings=HubSettings(), policy=AllowAll(), methods=METHODS)
+    driver = Driver(hub, log, SystemClock(), idle_seconds=0.02)
+    driver.start()
+    await driver.commit(Create(ROOT, "root", None, {"agents": []}))
+    await driver.commit(Create(SESSION, "session", None, STATE), Create(CHAT, "chat", SESSION, CHAT_STATE))
+    desk = await Desk(driver).hello("a", CHAT, SESSION)
+    desk.dispatch(CHAT, {"type": "chat/isReadChanged", "isRead": True}, 1)
+    await desk.screen.wait(lambda m: m.get("method") == "action")
+    desk.link.lost()
+    async with asyncio.timeout(5):
+        while driver.head(CHAT) is not None:
+            await driver.settle(5)
+            await asyncio.sleep(0.01)
+    assert driver.head(SESSION) is not None
+    assert driver.kind(CHAT) == "chat"
+    again = await Desk(driver).hello("b")
+    answer = await again.ask("subscribe", channel=CHAT)
+    assert answer["result"]["snapshot"]["state"]["status"] == 33
+    await driver.close(seconds=1)

@@ -125,6 +125,7 @@ class Host:
             parts.clock,
             decisions=image.decisions,
             limits=Limits(int(settings.limits["message_bytes"]), int(settings.limits["message_depth"])),
+            idle_seconds=settings.limits["chat_idle_seconds"],
         )
         host_settings = _host_settings(settings)
         conversation = Conversation(self.driver, host_settings)

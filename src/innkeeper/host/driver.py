@@ -42,6 +42,7 @@ from innkeeper.engine.effects import (
 from innkeeper.engine.hub import Hub
 from innkeeper.host.link import Link, Peer
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout, StorageFailed
+from innkeeper.limits import CHAT_IDLE_SECONDS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import DECISION_OPS, NO_DECISIONS, DecisionOp, Decisions
 from innkeeper.ports.log import Batch, Log, StoreError
@@ -71,6 +72,7 @@ class Driver:
         *,
         decisions: Decisions = NO_DECISIONS,
         limits: Limits = DEFAULT_LIMITS,
+        idle_seconds: float = CHAT_IDLE_SECONDS,
     ) -> None:
         self.hub = hub
         self.decisions = decisions
@@ -95,6 +97,8 @@ class Driver:
         self._submitted = 0
         self._settled = asyncio.Event()
         self._settled.set()
+        self._idle_seconds = idle_seconds
+        self._idle_since: dict[str, float] = {}
         self._closing = False
 
     # -- joining -------------------------------------------------------------------------------------------------
@@ -107,6 +111,7 @@ class Driver:
 
     def start(self) -> None:
         self.perform(self.hub.start())
+        self.spawn(self._let_idle_chats_go(), "let idle chats go")
 
     def attach(self, peer: Peer) -> Link:
         """A new connection; what `peer` receives goes into the returned link."""
@@ -173,6 +178,11 @@ class Driver:
                 self._tell(effect)
 
     def _tell(self, observed: Observed) -> None:
+        match observed:
+            case ChannelIdle(channel):
+                self._idle_since[channel] = self._clock.monotonic()
+            case Subscribed(channel=channel):
+                self._idle_since.pop(channel, None)
         for observer in self._observers:
             try:
                 observer(observed)
@@ -277,6 +287,22 @@ class Driver:
     def expire(self, client_id: str) -> None:
         """The client's grace period is over (AHP §9.5)."""
         self.perform(self.hub.expire(client_id))
+
+    async def _let_idle_chats_go(self) -> None:
+        """Chats that nobody looks at leave memory; the next message that touches one brings it back."""
+        while True:
+            await asyncio.sleep(self._idle_seconds / 2)
+            long_ago = self._clock.monotonic() - self._idle_seconds
+            for channel, since in tuple(self._idle_since.items()):
+                if since < long_ago and self._let_go(channel):
+                    del self._idle_since[channel]
+
+    def _let_go(self, channel: str) -> bool:
+        """True when there is nothing to come back to."""
+        state = self.hub.head(channel)
+        if state is None or self.hub.kind(channel) != "chat":
+            return True
+        return not state.get("activeTurn") and self.hub.unload(channel)
 
     async def ensure(self, channel: str) -> None:
         """Bring a stored channel into memory. One that is not stored, or damaged, stays out; the log says why."""
