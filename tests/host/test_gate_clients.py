@@ -7,14 +7,18 @@ import pytest
 
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.settings import McpSettings
+from innkeeper.ports.questions import Caller, Confirmation, Option
+from innkeeper.providers.spi import ToolCompleted, ToolStarted
 from innkeeper.texts import text
 from scripted.fakes import CountingIds
+from scripted.provider import ScriptedProvider, Session
 from scripted.real import calls_of, declare, give, open_question, real_host, session_in
 from scripted.world import call_of, text_of
 
 pytestmark = pytest.mark.anyio
 
 CANARY = "c4nary-value-of-a-secret"
+GATE_TITLE = "Run echo of the MCP server one?"
 
 
 async def connected(client, folder, *names, **more):
@@ -250,4 +254,56 @@ async def test_calls_of_two_sessions_are_asked_in_their_own_conversation(tmp_pat
         assert "inputNeeded" in anna.states[second]
         give(anna, other, "b", waiting, "deny")
         await anna.ended(other, "b")
+        assert calls_of(tmp_path, "one") == ["echo"]
+
+
+class Cautious(ScriptedProvider):
+    """An agent that wants each call of a project's server confirmed itself, and then makes it."""
+
+    def __init__(self) -> None:
+        super().__init__("cautious")
+        self.gateway = None
+        self.own = None
+
+    async def open_session(self, opening):
+        return CautiousSession(self, opening.session)
+
+
+class CautiousSession(Session):
+    async def run_turn(self, request, output):
+        contributor = {"kind": "mcp", "customizationId": request.text}
+        output.emit(ToolStarted("call-1", "mcp__one__echo", "echo", contributor=contributor))
+        confirmation = Confirmation("May I?", "echo of one", "{}", (Option("yes", "Yes", "approve"),))
+        answer = await output.confirm("call-1", confirmation)
+        self.provider.own = answer.approved
+        caller = Caller(request.session, request.chat, request.turn_id, "call-1")
+        result = await self.provider.gateway.call_tool(caller, "one", "echo", {"text": "hi"})
+        output.emit(ToolCompleted("call-1", result))
+
+
+async def test_the_gates_question_replaces_the_agents_own_of_the_same_call(tmp_path):
+    """M6.8: the person is asked once; a server that the host did not mount is still the agent's to ask about."""
+    declare(tmp_path, "one")
+    agent = Cautious()
+    async with real_host(more=(agent,)) as world:
+        agent.gateway = world.gateway
+        client = await world.client("anna")
+        session, chat = await client.new_session(provider="cautious", workingDirectories=[tmp_path.as_uri()])
+        await client.state(session, lambda s: s.get("customizations"))
+        await client.request("x-innkeeper/mcp/connect", session, server="one")
+        client.start_turn(chat, "mcp:one")
+        asked = await open_question(client, session)
+        assert asked["confirmationTitle"] == GATE_TITLE
+        assert agent.own is True
+        give(client, chat, "t1", asked, "allow-once")
+        turn = await client.ended(chat)
+        assert call_of(turn, "call-1")["status"] == "completed"
+        assert len(client.actions(chat, "chat/toolCallConfirmed")) == 1
+        client.start_turn(chat, "mcp:somebody-elses", "t2")
+        own = await open_question(client, session)
+        assert own["confirmationTitle"] == "May I?"
+        give(client, chat, "t2", own, "yes")
+        await client.state(session, lambda s: GATE_TITLE in str(s.get("inputNeeded")))
+        give(client, chat, "t2", await open_question(client, session), "deny")
+        await client.ended(chat, "t2")
         assert calls_of(tmp_path, "one") == ["echo"]

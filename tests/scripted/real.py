@@ -53,7 +53,7 @@ class RealWorld(World):
             **shared,
         )
         console = ConsoleProvider(self.gateway, self.ids)
-        outside = Outside((console,), self.servers, self.gateway, self.servers, self.clock, self.ids)
+        outside = Outside((console, *self.more), self.servers, self.gateway, self.servers, self.clock, self.ids)
         self.service = HostService(self.driver, self.conversation, outside, policy, self.settings)
         self.servers.publish_to(self.service.listener)
         self.driver.start()

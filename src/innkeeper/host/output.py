@@ -5,6 +5,7 @@ Rules
   is an envelope; before anything is asked, and before the turn ends, what waits goes first.
 * After the end of the turn nothing is taken any more.
 * What the agent may not run by itself is decided by the session's configuration, else by a person (`host.access`).
+* A call of a project's MCP server is asked about once, by the gate, not by its agent as well (M6.8).
 """
 
 import asyncio
@@ -19,7 +20,7 @@ from innkeeper.host.settings import HostSettings
 from innkeeper.host.signals import merged
 from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
-from innkeeper.host.views import State, active_turn, input_request, tool_call
+from innkeeper.host.views import State, active_turn, customization, input_request, tool_call
 from innkeeper.host.waits import Waits
 from innkeeper.ports.questions import Answer, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
@@ -27,6 +28,9 @@ from innkeeper.providers.spi import InputAnswer, Signal, SubagentStarted, TitleS
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
+
+SERVER_META = "x-innkeeper/mcp"
+"""Under which key the host's own MCP servers describe themselves: what a client bundles has none."""
 
 
 class OutputParts(Protocol):
@@ -94,14 +98,16 @@ class Output:
         turn = active_turn(self._core.head(chat), turn_id)
         if turn is None:
             return Answer(False, reason="cancelled")
-        match self._decision(tool_call(turn, call)):
-            case "allow":
-                act(self._core, chat, _approved(turn_id, call, confirmation))
-                return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))
+        asked = tool_call(turn, call)
+        match self._decision(asked):
             case "deny":
                 why = text("question.deniedBySetting")
                 act(self._core, chat, *_denied(turn_id, call, confirmation, why))
                 return Answer(False, reason="user", message=why)
+            case decision if decision == "allow" or self._is_gated(asked):
+                confirmed = "setting" if decision == "allow" else "not-needed"
+                act(self._core, chat, _approved(turn_id, call, confirmation, confirmed))
+                return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))
             case _:
                 return await self._questions.ask(chat, turn_id, call, confirmation)
 
@@ -170,6 +176,16 @@ class Output:
         settings = self._settings
         return access.decide(session, tool, operator_full=settings.full_access, operator_denies=settings.denied_tools)
 
+    def _is_gated(self, call: State | None) -> bool:
+        """Whether the call goes to a server that this host mounted for the project, by what the host itself says."""
+        contributor = (call or {}).get("contributor") or {}
+        if contributor.get("kind") != "mcp":
+            return False
+        session = self._core.head(self._turn.session) or {}
+        server = customization(session, str(contributor.get("customizationId"))) or {}
+        described = (server.get("_meta") or {}).get(SERVER_META) or {}
+        return server.get("type") == "mcpServer" and bool(described) and described.get("scope") != "host"
+
     def _owner_is_here(self, chat: str, turn_id: str, call: str) -> bool:
         state = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}
         owner = (state.get("contributor") or {}).get("clientId")
@@ -212,13 +228,13 @@ def _unsuccessful(why: str) -> ToolCallResult:
     return {"success": False, "pastTenseMessage": why, "error": {"message": why}}
 
 
-def _approved(turn_id: str, call: str, confirmation: Confirmation) -> dict[str, Any]:
+def _approved(turn_id: str, call: str, confirmation: Confirmation, confirmed: str) -> dict[str, Any]:
     ready: dict[str, Any] = {
         "type": "chat/toolCallReady",
         "turnId": turn_id,
         "toolCallId": call,
         "invocationMessage": confirmation.invocation,
-        "confirmed": "setting",
+        "confirmed": confirmed,
     }
     if confirmation.tool_input is not None:
         ready["toolInput"] = confirmation.tool_input
