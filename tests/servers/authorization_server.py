@@ -240,6 +240,8 @@ class ProtectedServer:
     """Whether the challenge says where the metadata is; it is at the well-known place anyway."""
     echo_token: bool = False
     """Whether the challenge quotes the token that it refuses, as a careless server would."""
+    echo_header: str | None = None
+    """A header that the challenge quotes, as a careless server would."""
     calls: list[str] = field(default_factory=list)
     posts: list[tuple[str, int]] = field(default_factory=list)
 
@@ -289,7 +291,8 @@ class ProtectedServer:
             body += message.get("body", b"")
             more = message.get("more_body", False)
         asked = json.loads(body) if body else {}
-        refusal = self._refusal(dict(scope["headers"]).get(b"authorization", b"").decode(), asked)
+        headers = {name.decode(): value.decode() for name, value in scope["headers"]}
+        refusal = self._refusal(headers, asked)
         self.posts.append((str(asked.get("method", scope["method"])), 200 if refusal is None else refusal.status_code))
         if refusal is not None:
             await refusal(scope, receive, send)
@@ -301,13 +304,14 @@ class ProtectedServer:
 
         await inner(scope, again, send)
 
-    def _refusal(self, header: str, asked: dict[str, Any]) -> Response | None:
-        token = header.removeprefix("Bearer ")
+    def _refusal(self, headers: dict[str, str], asked: dict[str, Any]) -> Response | None:
+        token = headers.get("authorization", "").removeprefix("Bearer ")
         if not token:
             return self._challenge(401, scope=self.scope)
         scopes, why = self.authorization.scopes_of(token, self.url)
         if scopes is None:
             why = f"{why}: {token}" if self.echo_token else why
+            why = f"{why}: {headers.get(self.echo_header)}" if self.echo_header else why
             return self._challenge(401, error="invalid_token", error_description=why)
         wanted = self.scope
         if asked.get("method") == "tools/call" and asked["params"]["name"] == "write":

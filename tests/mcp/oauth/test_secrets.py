@@ -60,6 +60,20 @@ async def test_no_token_reaches_log_state_message_or_database(rig: Rig, logged: 
     assert leaks([*secrets, *verifiers], contents(rig.folder, without=rig.tokens)) == []
 
 
+@pytest.mark.parametrize("name", ["x-key", "authorization"])
+async def test_refusal_that_quotes_a_declared_header_is_not_quoted(rig: Rig, name: str) -> None:
+    """M7.7: expanded values of a declaration are in no state either."""
+    rig.server.echo_header = name
+    rig.declare({"headers": {name: "Bearer canary-declared-0001"}})
+    client = await rig.client()
+    await rig.opened(client)
+    await rig.connect(client)
+    with pytest.raises(RpcFailure):
+        await rig.authenticate(client, "canary-bad-token-0002")
+    await client.state(SESSION, lambda s: "invalid_token" in str(s["customizations"][0]["state"].get("description")))
+    assert leaks(["canary-declared-0001", "canary-bad-token-0002"], repr(client.frames)) == []
+
+
 async def test_tokens_of_clients_are_in_no_file_at_all(rig: Rig) -> None:
     """AHP §8: only what this host signed in for is kept."""
     client = await rig.client()
