@@ -103,7 +103,7 @@ MUTATIONS: dict[str, Callable[[bytes, int, int], bytes]] = {
 MUTATION = st.builds(Mutation, st.sampled_from(sorted(MUTATIONS)), st.floats(0, 1, exclude_max=True), st.floats(0, 1))
 
 
-def resolve_and_tell(root: Path, canary: str | None) -> None:
+def check_what_is_told(root: Path, canary: str | None) -> None:
     """Reads the workspace and tells of it in every way; asserts that nothing is wrong with what is told."""
     resolved = Resolver().resolve(os.fspath(root), Reading(SECRETS, {"k": CANARY}, PRESETS))
     told = [
@@ -138,7 +138,7 @@ def test_mutated_files_never_raise_and_never_leak(
     (root / ".env").write_text(f"X={CANARY}\n")
     # A canary that a mutation moved into a key or a name is no value any more.
     intact = all(mutation.kind in KEEPS_PLACES for mutation in mutations)
-    resolve_and_tell(root, CANARY if intact else None)
+    check_what_is_told(root, CANARY if intact else None)
 
 
 KEEPS_PLACES = frozenset(
@@ -163,7 +163,7 @@ def test_odd_things_in_place_of_a_file_never_raise(tmp_path: Path, kind: str) ->
                 path.symlink_to("/etc/passwd")
             case _:
                 path.symlink_to("/dev/zero")
-    resolve_and_tell(root, CANARY)
+    check_what_is_told(root, CANARY)
     resolved = Resolver().resolve(os.fspath(root), Reading(SECRETS, presets=PRESETS))
     expected = {"dangling": set(), "outside": {"PATH_ESCAPE"}, "device": {"PATH_ESCAPE"}}
     assert {found.code for found in resolved.diagnostics} == expected.get(kind, {"FILE_UNREADABLE"})
@@ -182,6 +182,6 @@ def test_mutated_corpus_files_never_raise(shared: Path, tmp_path: Path) -> None:
         (tmp_path / target).parent.mkdir(parents=True, exist_ok=True)
         for kind in sorted(MUTATIONS):
             (tmp_path / target).write_bytes(Mutation(kind, (number * 37 % 100) / 100, 0.5).apply(content))
-            resolve_and_tell(tmp_path, None)
+            check_what_is_told(tmp_path, None)
         (tmp_path / target).unlink()
     assert len(files) > 100

@@ -5,7 +5,6 @@ Nothing is started, no host is asked, nothing is written. What is printed holds 
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,16 +25,6 @@ EMPTY_NAME = '""'
 _FOLDER = click.Path(path_type=Path, file_okay=False, exists=True, resolve_path=True)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
-    """A directory's declarations, and the settings they were read with."""
-
-    workspace: str
-    presets: "Available"
-    resolved: "Resolved"
-    settings: "McpSettings"
-
-
 @click.command("check", help=text("cli.mcp.check.help"), epilog=text("cli.mcp.check.epilog"))
 @click.argument("directory", type=_FOLDER, default=".", metavar=text("cli.metavar.directory"))
 @json_option
@@ -47,14 +36,14 @@ def check(directory: Path, as_json: bool, sarif: bool) -> int:
     from innkeeper.mcp.check.report import report
     from innkeeper.mcp.check.sarif import sarif as make_sarif
 
-    found = _read(directory)
+    resolved, _ = _read(directory)
     if sarif:
-        _print_plain(make_sarif(found.resolved, running_version()))
+        _print_plain(make_sarif(resolved, running_version()))
     elif as_json:
-        print_json(report(found.workspace, found.resolved))
+        print_json(report(os.fspath(directory), resolved))
     else:
-        _print_check(found)
-    return exit_codes.FAILED if found.resolved.failed else exit_codes.OK
+        _print_check(directory, resolved)
+    return exit_codes.FAILED if resolved.failed else exit_codes.OK
 
 
 @click.command("explain", help=text("cli.mcp.explain.help"), epilog=text("cli.mcp.explain.epilog"))
@@ -67,14 +56,15 @@ def explain(server: str, directory: Path, as_json: bool) -> int:
     from innkeeper.cli.output import note, print_json
     from innkeeper.mcp.check.explain import explain as explain_server
 
-    found = _read(directory)
-    explained = explain_server(server, found.workspace, found.resolved, found.settings, os.environ.get("PATH"))
+    resolved, settings = _read(directory)
+    workspace = os.fspath(directory)
+    explained = explain_server(server, workspace, resolved, settings, os.environ.get("PATH"))
     if not explained:
-        for problem in found.resolved.diagnostics:
+        for problem in resolved.diagnostics:
             note(_line(problem))
         raise CliError(text("cli.mcp.explain.unknown", server=server), code="SERVER_UNKNOWN")
     if as_json:
-        print_json({"workspace": found.workspace, "declarations": [_explained(one) for one in explained]})
+        print_json({"workspace": workspace, "declarations": [_explained(one) for one in explained]})
     else:
         for one in explained:
             _print_explanation(one)
@@ -124,7 +114,8 @@ def _preset_cells(row: Mapping[str, Any]) -> list[str]:
     ]
 
 
-def _read(directory: Path) -> Found:
+def _read(directory: Path) -> "tuple[Resolved, McpSettings]":
+    """What the directory declares, and the settings it was read with."""
     from innkeeper.mcp.declarations.resolve import Reading, Resolver
 
     available, settings, configured = _settings()
@@ -136,8 +127,7 @@ def _read(directory: Path) -> Found:
         entry_limit=int(configured.limits["declaration_entries"]),
         conflict_policy=configured.conflict_policy,
     )
-    workspace = os.fspath(directory)
-    return Found(workspace, available, Resolver().resolve(workspace, reading), settings)
+    return Resolver().resolve(os.fspath(directory), reading), settings
 
 
 def _settings() -> "tuple[Available, McpSettings, Any]":
@@ -173,11 +163,11 @@ def _problem(error: Any) -> str:
     return text(f"declaration.preset.{error.problem}")
 
 
-def _print_check(found: Found) -> None:
+def _print_check(directory: Path, resolved: "Resolved") -> None:
     from innkeeper.cli.output import note, print_table
     from innkeeper.mcp.declarations.model import printable
 
-    entries = found.resolved.entries
+    entries = resolved.entries
     if entries:
         names = ("server", "decision", "transport", "preset", "declared")
         rows = [
@@ -192,8 +182,8 @@ def _print_check(found: Found) -> None:
         ]
         print_table([text(f"cli.mcp.column.{name}") for name in names], rows)
     else:
-        note(text("cli.mcp.check.none", directory=found.workspace))
-    lines = [_line(one) for one in found.resolved.diagnostics]
+        note(text("cli.mcp.check.none", directory=directory))
+    lines = [_line(one) for one in resolved.diagnostics]
     lines += [_line(one) for entry in entries for one in entry.server.diagnostics]
     for line in lines:
         note(line)

@@ -5,12 +5,15 @@ Rules
 * The fingerprint covers what is written; what is launched is what came out of the variables, once.
 """
 
+from dataclasses import dataclass
+from typing import Final
+
 from innkeeper.mcp.declarations import checks, notes
 from innkeeper.mcp.declarations.environment_file import EnvironmentFile
 from innkeeper.mcp.declarations.expanding import Source, expand, fingerprint_sources
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.fingerprint import fingerprint
-from innkeeper.mcp.declarations.model import DeclaredServer, Diagnostic, Launch, diagnostic, printable
+from innkeeper.mcp.declarations.model import DeclaredServer, Launch, diagnostic, printable
 from innkeeper.mcp.declarations.traits import own_client_notes, traits_of
 from innkeeper.mcp.declarations.tree import Member
 from innkeeper.mcp.declarations.written import (
@@ -24,7 +27,18 @@ from innkeeper.mcp.declarations.written import (
 from innkeeper.mcp.names import safe_server_name
 from innkeeper.protocol.common.state import TextRange
 
-NOTHING_WRITTEN = Written(transport="stdio")
+NOTHING_WRITTEN: Final = Written(transport="stdio")
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What reading an entry came to. `written` may be there although `launch` is not."""
+
+    written: Written | None = None
+    launch: Launch | None = None
+    environment_file: EnvironmentFile | None = None
+    problems: tuple[notes.Note, ...] = ()
+    override: bool = False
 
 
 def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *, off: bool = False) -> DeclaredServer:
@@ -32,27 +46,17 @@ def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *
     `off` says that the file switches it off elsewhere. Never raises for what the file says."""
     name = printable(member.key) if checks.check_text(member.key) else member.key
     line = source.document.position(member.start)[0] + 1
-    written: Written | None = None
-    launch: Launch | None = None
-    environment_file: EnvironmentFile | None = None
-    override = False
-    found: list[Diagnostic] = []
-    try:
-        _check_name(member, repeated)
-        written = read_fields(source.preset, member.value)
-        launch, environment_file = expand(written, source)
-    except OverrideOnly:
-        override = True
-        found.append(diagnostic("OVERRIDE_ONLY", source.file, line, name))
-    except Refused as refused:
-        found.append(diagnostic(refused.code, source.file, line, name, refused.detail, refused.hint))
-    found.extend(
-        diagnostic(code, source.file, line, name, detail, hint)
-        for code, detail, hint in notes.notes_of(source.preset, member, written)
-    )
-    held = traits_of(source, member, written)
-    found.extend(own_client_notes(source, name, line, held))
-    told = written or NOTHING_WRITTEN
+    read = _read(source, member, repeated)
+    held = traits_of(source, member, read.written)
+    found = [
+        *(diagnostic(code, source.file, line, name, detail, hint) for code, detail, hint in read.problems),
+        *(
+            diagnostic(code, source.file, line, name, detail, hint)
+            for code, detail, hint in notes.notes_of(source.preset, member, read.written)
+        ),
+        *own_client_notes(source, name, line, held),
+    ]
+    told = read.written or NOTHING_WRITTEN
     return DeclaredServer(
         name=name,
         safe_name=safe_server_name(member.key),
@@ -60,22 +64,35 @@ def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *
         file=source.file,
         line=line,
         range=_range(source, member),
-        transport=guess_transport(source.preset, member.value) if written is None else written.transport,
-        fingerprint="" if launch is None else _fingerprint(source, told, environment_file),
-        launch=launch,
+        transport=guess_transport(source.preset, member.value) if read.written is None else told.transport,
+        fingerprint="" if read.launch is None else _fingerprint(source, told, read.environment_file),
+        launch=read.launch,
         command=() if told.command is None else (told.command, *told.arguments),
         enabled_in_file=not off and not switched_off(source.preset, member.value),
         diagnostics=tuple(found),
         tools=told.tools,
         timeouts=told.timeouts,
         required=is_required(source.preset, member.value),
-        override=override,
+        override=read.override,
         address=told.url or "",
         directory=told.directory,
         environment_names=(*told.environment, *told.forwarded),
         header_names=(*told.headers, *told.header_variables),
         traits=held,
     )
+
+
+def _read(source: Source, member: Member, repeated: tuple[int, ...]) -> "_Read":
+    written: Written | None = None
+    try:
+        _check_name(member, repeated)
+        written = read_fields(source.preset, member.value)
+        launch, environment_file = expand(written, source)
+    except OverrideOnly:
+        return _Read(problems=(("OVERRIDE_ONLY", "", ""),), override=True)
+    except Refused as refused:
+        return _Read(written, problems=((refused.code, refused.detail, refused.hint),))
+    return _Read(written, launch, environment_file)
 
 
 def _check_name(member: Member, repeated: tuple[int, ...]) -> None:

@@ -1,10 +1,8 @@
 """TOML as a tree with places (M2.1): TOML 1.1, with or without a BOM.
 
 Rules
-* `tomllib` reads; what it refuses as too new for it, `tomlkit` reads (TOML 1.1 inline tables over several lines). Two
-  libraries, since the slow one is needed for few files.
-* Places come from a look at the statements alone: a header or a `key = value` belongs to the table it stands in. A
-  value inside an inline table has the place of its statement.
+* `tomllib` reads; what it refuses, the editor's reader reads, which knows TOML 1.1. Places come from the editor's
+  scanner, so that loader and editor cannot disagree about a file.
 * Never raises anything but FormatError. A file that only the slow reader takes is at most `SLOW_FORMAT_BYTES` long.
 """
 
@@ -13,6 +11,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from innkeeper.editing.refusals import EditUnsafe
+from innkeeper.editing.toml.model import Entry
+from innkeeper.editing.toml.reading import TomlInvalid
+from innkeeper.editing.toml.reading import parse as parse_newer
+from innkeeper.editing.toml.scanner import scan
 from innkeeper.limits import DECLARATION_DEPTH, KIB
 from innkeeper.mcp.declarations.tree import Document, FormatError, Member, Node
 
@@ -22,20 +25,11 @@ SLOW_FORMAT_BYTES: Final = 256 * KIB
 Path = tuple[str, ...]
 Span = tuple[int, int]
 
-_PLACE = re.compile(r"at line (\d+)")
-_GAP = re.compile(r"(?:[ \t\r\n]+|#[^\r\n]*)*")
-_PART = re.compile(r'[ \t]*("(?:\\.|[^"\\\r\n])*"|\'[^\'\r\n]*\'|[^\s.=\[\]"\'#]+)[ \t]*(\.)?')
-_TOKEN = re.compile(
-    r'"""(?:\\.|[^\\])*?"{3,5}|\'\'\'.*?\'{3,5}|"(?:\\.|[^"\\\r\n])*"|\'[^\'\r\n]*\'|#[^\r\n]*|[\[\]{}\r\n]'
-    r'|[^\[\]{}\r\n"\'#]+|.',
-    re.DOTALL,
-)
-
 
 def parse(text: str) -> Document:
     """Raises FormatError."""
     body = text.removeprefix("\ufeff")
-    if not _GAP.sub("", body):
+    if not any(line.strip() and not line.lstrip().startswith("#") for line in body.splitlines()):
         raise FormatError("FILE_EMPTY")
     data = _read(body)
     offset = len(text) - len(body)
@@ -50,22 +44,16 @@ def _read(body: str) -> Mapping[str, Any]:
         raise FormatError("FILE_TOO_DEEP") from None
     except ValueError as error:
         first = error
-    if len(body) > SLOW_FORMAT_BYTES:
-        raise FormatError("FILE_SYNTAX", _line(first, body))
-    from tomlkit import parse as parse_new
-
     try:
-        return parse_new(body).unwrap()
-    except RecursionError:
-        raise FormatError("FILE_TOO_DEEP") from None
+        if len(body) <= SLOW_FORMAT_BYTES:
+            return parse_newer(body)
+    except TomlInvalid as error:
+        raise FormatError("FILE_SYNTAX", error.line) from None
     except Exception:
-        # Its parser raises many things for what is no TOML at all; the first reader's place is the better one.
-        raise FormatError("FILE_SYNTAX", _line(first, body)) from None
-
-
-def _line(error: Exception, body: str) -> int:
-    found = _PLACE.search(str(error))
-    return int(found[1]) if found else len(body.splitlines())
+        # Its parser raises many things for what is no TOML at all.
+        raise FormatError("FILE_SYNTAX") from None
+    place = re.search(r"at line (\d+)", str(first))
+    raise FormatError("FILE_SYNTAX", int(place[1]) if place else len(body.splitlines()))
 
 
 def _node(value: object, path: Path, places: Mapping[Path, Span], around: Span, depth: int) -> Node:
@@ -110,70 +98,33 @@ def _places(body: str) -> dict[Path, Span]:
     """Where each table and key begins, and where the first run of its statements ends."""
     places: dict[Path, Span] = {}
     last: Path = ()
-    for path, start, end in _statements(body):
+    try:
+        statements = list(_statements(body))
+    except EditUnsafe:
+        return places  # a text that cannot be followed has no places but itself
+    for path, start, end in statements:
         for length in range(1, len(path) + 1):
             known, part = places.get(path[:length]), path[:length]
             if known is None:
                 places[part] = (start, end)
             elif last[:length] == part:
-                places[part] = (known[0], end)
+                places[part] = (known[0], max(known[1], end))
         last = path
     return places
 
 
 def _statements(body: str) -> Iterator[tuple[Path, int, int]]:
-    """Each header and each `key = value` with its full path. The text has been read as TOML before."""
-    table: Path = ()
-    at = 0
-    while True:
-        gap = _GAP.match(body, at)
-        at = gap.end() if gap else at
-        if at >= len(body):
-            return
-        start = at
-        if body[at] == "[":
-            table, at = _key(body, at + (2 if body.startswith("[[", at) else 1))
-            at = _value_end(body, at, 1)
-            yield table, start, at
-        else:
-            key, at = _key(body, at)
-            at = _value_end(body, at, 0)
-            yield (*table, *key), start, at
-        if at <= start:
-            return
+    """Each header and each `key = value` with its full path, inline ones behind the one they stand in."""
+    document = scan(body)
+    for section in document.sections:
+        if section.keys:
+            yield section.keys, section.start, document.line_end(section.start)
+        for entry in section.entries:
+            yield from _entries(section.keys, entry)
 
 
-def _key(body: str, at: int) -> tuple[Path, int]:
-    parts: list[str] = []
-    while (found := _PART.match(body, at)) is not None:
-        parts.append(_unquoted(found[1]))
-        at = found.end()
-        if not found[2]:
-            break
-    return tuple(parts), at
-
-
-def _unquoted(part: str) -> str:
-    if part[0] == '"' and "\\" in part:
-        try:
-            return str(next(iter(tomllib.loads(f"{part} = 0"))))
-        except ValueError:
-            return part[1:-1]
-    return part[1:-1] if part[0] in "\"'" else part
-
-
-def _value_end(body: str, at: int, depth: int) -> int:
-    """The end of the statement: the first line end outside brackets; comments do not belong to it."""
-    end = at
-    while (token := _TOKEN.match(body, at)) is not None:
-        first, length = body[at], token.end() - at
-        if first in "\r\n" and (depth <= 0 or length > 1):
-            return end
-        if first in "[{" and length == 1:
-            depth += 1
-        elif first in "]}" and length == 1:
-            depth -= 1
-        if first != "#" and first not in "\r\n" and not token.group().isspace():
-            end = token.start() + len(token.group().rstrip())
-        at = token.end()
-    return end
+def _entries(table: Path, entry: Entry) -> Iterator[tuple[Path, int, int]]:
+    path = (*table, *entry.keys)
+    yield path, entry.start, entry.end
+    for inner in entry.value.entries:
+        yield from _entries(path, inner)
