@@ -12,6 +12,7 @@ Rules
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol, TypeVar
 
 from innkeeper.errors import ERRORS
@@ -30,7 +31,16 @@ from innkeeper.mcp.settings import McpSettings
 from innkeeper.mcp.survey import survey_of
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import Decisions, DropGrant, Grant, PutGrant
-from innkeeper.ports.mcp import CallRecord, JsonObject, McpRefused, ServerTools, ToolReport
+from innkeeper.ports.mcp import (
+    CallRecord,
+    Exchange,
+    JsonObject,
+    Logged,
+    McpRefused,
+    ServerOffering,
+    ServerTools,
+    ToolReport,
+)
 from innkeeper.ports.questions import NO_RULES, Answer, Caller, Questions, Rules
 from innkeeper.protocol.chat.state import ToolCallResult
 from innkeeper.texts import text
@@ -65,6 +75,7 @@ class _Way:
     tool: str
     arguments: JsonObject
     lang: str
+    exchange: Exchange | None = None
 
     @property
     def by(self) -> CallerKind:
@@ -114,6 +125,7 @@ class Gateway:
         self._filter = project_filter or DeclaredFilter()
         self._log = CallLog(clock)
         self._open: dict[str, list[_Question]] = {}
+        self._logged: Logged | None = None
         servers.watch(self._changed)
 
     # -- what there is -------------------------------------------------------------------------------------------
@@ -138,6 +150,22 @@ class Gateway:
             if connection.catalogue.instructions
         }
 
+    def offering(self, session: str, server: str) -> ServerOffering:
+        """All that the server offers now. Raises McpRefused where it is unknown, off or not connected."""
+        _, mount, connection = self._servers.connected(session, server)
+        declared, catalogue = mount.declared, connection.catalogue
+        return ServerOffering(
+            id=server_id(declared),
+            name=declared.name,
+            safe_name=declared.safe_name,
+            features=catalogue.features,
+            instructions=catalogue.instructions,
+            tools=[tool for tool in catalogue.tools if not self._filter.excludes(declared, tool["name"])],
+            resources=catalogue.resources,
+            templates=catalogue.templates,
+            prompts=catalogue.prompts,
+        )
+
     def survey(self, session: str, server: str | None = None) -> Sequence[ToolReport]:
         """How the gate stands to each tool. Raises McpRefused for a server that cannot be used now."""
         if server is None:
@@ -161,9 +189,11 @@ class Gateway:
 
     # -- calls ---------------------------------------------------------------------------------------------------
 
-    async def call_tool(self, caller: Caller, server: str, tool: str, arguments: JsonObject) -> ToolCallResult:
+    async def call_tool(
+        self, caller: Caller, server: str, tool: str, arguments: JsonObject, exchange: Exchange | None = None
+    ) -> ToolCallResult:
         """An agent's call, or one that stands in a conversation. Raises McpRefused before anything is asked."""
-        return await self._call(_Way(caller.session, caller, server, tool, arguments, self._language(caller)))
+        return await self._call(_Way(caller.session, caller, server, tool, arguments, self._language(caller), exchange))
 
     async def call_tool_by_person(
         self, session: str, server: str, tool: str, arguments: JsonObject, lang: str = "en"
@@ -208,6 +238,16 @@ class Gateway:
         _, _, connection = self._servers.connected(session, server)
         return await _refusing(connection.get_prompt(name, arguments))
 
+    # -- log messages --------------------------------------------------------------------------------------------
+
+    def log_to(self, logged: Logged) -> None:
+        self._logged = logged
+
+    async def set_log_level(self, session: str, server: str, level: str) -> None:
+        """Raises McpRefused."""
+        _, _, connection = self._servers.connected(session, server)
+        await _refusing(connection.set_log_level(level))
+
     # -- inside --------------------------------------------------------------------------------------------------
 
     async def _call(self, way: _Way) -> ToolCallResult:
@@ -230,13 +270,17 @@ class Gateway:
 
     async def _made(self, way: _Way, name: str, arguments: JsonObject) -> ToolCallResult:
         _, connection = self._target(way)
+        if way.exchange is not None:
+            way.exchange.began()
         try:
-            raw = await connection.call_tool(way.tool, arguments, way.caller)
+            raw = await connection.call_tool(way.tool, arguments, way.caller, way.exchange)
         except (ConnectionLost, TokenWanted) as error:
             why = ERRORS[error.code if isinstance(error, ConnectionLost) else "AUTH_REQUIRED"]
             return results.failed(name, way.tool, why.code, text(why.meaning, lang=way.lang), way.lang)
         except CallFailed as error:
             return results.failed(name, way.tool, "CALL_FAILED", error.message, way.lang)
+        if way.exchange is not None:
+            way.exchange.answered(raw.whole)
         return results.completed(raw, name, way.tool, way.lang)
 
     def _target(self, way: _Way) -> tuple[DeclaredServer, Connection]:
@@ -311,7 +355,11 @@ class Gateway:
     # -- questions that stand open -------------------------------------------------------------------------------
 
     def _changed(self, session: str) -> None:
-        """Something about the session's servers may be different: end the questions that became pointless."""
+        """Something about the session's servers may be different: end the questions that became pointless, and
+        listen to a new connection."""
+        if self._logged is not None:
+            for mount, connection in self._servers.usable(session):
+                connection.exchanges.logged = partial(self._logged, session, server_id(mount.declared))
         for standing in tuple(self._open.get(session, ())):
             if not standing.gone.done() and (code := self._gone(standing)) is not None:
                 standing.code = code

@@ -4,7 +4,7 @@
 provider calls: every call passes enablement, deny rules, gate and project filter, whoever makes it (M6.9).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -48,8 +48,8 @@ class ServerReport:
     enabled: bool
     allowed: bool
     status: str
-    """connected, connecting, reconnecting, unverified, failed, stopped, not allowed, disabled, needs a new grant, written
-    by an agent, invalid."""
+    """connected, connecting, reconnecting, unverified, failed, stopped, not allowed, disabled, needs a new grant,
+    written by an agent, invalid."""
     reason: str | None
     pid: int | None
     tools: Sequence[str]
@@ -140,6 +140,62 @@ class CallRecord(NamedTuple):
     """Bytes of the arguments, as JSON."""
     received: int
     """Bytes of the result, as JSON; 0 for a call that was not made."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerOffering:
+    """Everything that a connected server offers an agent (M5.7), in MCP's shape and without what the project filter
+    excludes (M6.7)."""
+
+    id: str
+    """Customization id."""
+    name: str
+    """As declared."""
+    safe_name: str
+    features: frozenset[str]
+    """Capabilities that the server has stated: `tools`, `resources`, `prompts`, `logging`."""
+    instructions: str | None
+    tools: Sequence[ToolDefinition]
+    resources: Sequence[JsonObject]
+    templates: Sequence[JsonObject]
+    prompts: Sequence[JsonObject]
+
+
+class Exchange(Protocol):
+    """What passes between an agent and a server while a call runs. Called on the event loop; only `elicit` raises."""
+
+    @property
+    def caller(self) -> Caller: ...
+
+    @property
+    def log_level(self) -> str | None:
+        """The lowest level of log messages that the agent wants of this call; None: it has not said."""
+        ...
+
+    @property
+    def wants_progress(self) -> bool: ...
+
+    def began(self) -> None:
+        """The gate has let the call through; it is made now."""
+        ...
+
+    async def progress(self, progress: float, total: float | None, message: str | None) -> None: ...
+
+    async def elicit(self, request: JsonObject) -> JsonObject:
+        """Put the server's elicitation, MCP's `params`, to a person; gives MCP's result. Raises ElicitationRefused."""
+        ...
+
+    def answered(self, result: JsonObject) -> None:
+        """The server's result as it came, in MCP's shape, before it is translated for AHP."""
+        ...
+
+
+Logged = Callable[[str, str, JsonObject], Awaitable[None]]
+"""Told a session, a server's id, and `params` of its `notifications/message`, which may hold anything (M7.7)."""
+
+
+class ElicitationRefused(Exception):
+    """The server's question is not put to anybody; the text is what the server is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +320,15 @@ class McpGateway(Protocol):
         """Server name to what the connected server says about its use (M5.7)."""
         ...
 
-    async def call_tool(self, caller: Caller, server: str, tool: str, arguments: JsonObject) -> ToolCallResult:
+    def offering(self, session: str, server: str) -> ServerOffering: ...
+
+    def log_to(self, logged: Logged) -> None:
+        """Who gets the log messages of connected servers; set once."""
+        ...
+
+    async def call_tool(
+        self, caller: Caller, server: str, tool: str, arguments: JsonObject, exchange: Exchange | None = None
+    ) -> ToolCallResult:
         """Gate, filter, then call once: never replayed (M7.5). A denial is an unsuccessful result with its reason."""
         ...
 
@@ -298,6 +362,10 @@ class McpGateway(Protocol):
     async def list_prompts(self, session: str, server: str) -> Sequence[JsonObject]: ...
 
     async def get_prompt(self, session: str, server: str, name: str, arguments: Mapping[str, str]) -> JsonObject: ...
+
+    async def set_log_level(self, session: str, server: str, level: str) -> None:
+        """The lowest level of log messages that the agents of the session want; the server may not know levels."""
+        ...
 
 
 class McpRefused(Exception):

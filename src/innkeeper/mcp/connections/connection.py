@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 import anyio
 
 from innkeeper.mcp.connections import listing
+from innkeeper.mcp.connections.exchanges import Exchanges
 from innkeeper.mcp.connections.values import (
     CallFailed,
     Catalogue,
@@ -36,6 +37,7 @@ from innkeeper.mcp.connections.values import (
 from innkeeper.mcp.declarations.model import HttpLaunch, Launch, StdioLaunch
 from innkeeper.mcp.oauth.access import ServerAccess
 from innkeeper.mcp.oauth.calls import Calling, calling
+from innkeeper.ports.mcp import Exchange
 from innkeeper.ports.processes import Command, Process, Processes
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.session.state import McpAuthRequirement
@@ -104,6 +106,8 @@ class Connection:
         self._requests: list[_Request] = []
         self._stale: set[listing.Part] = set()
         self._noted = 0.0
+        self.exchanges = Exchanges()
+        """What passes beside the calls; set up before `start`."""
 
     @property
     def pid(self) -> int | None:
@@ -148,7 +152,9 @@ class Connection:
             self._owner.cancel()
             await asyncio.wait([self._owner])
 
-    async def call_tool(self, tool: str, arguments: JsonObject, caller: Caller | None = None) -> RawResult:
+    async def call_tool(
+        self, tool: str, arguments: JsonObject, caller: Caller | None = None, exchange: Exchange | None = None
+    ) -> RawResult:
         """Raises ConnectionLost, CallFailed and TokenWanted. A `caller` may wait in its conversation for a token."""
         if self.confirm is not None and not await self.confirm():
             raise ConnectionLost(self.name, "ENDPOINT_UNREACHABLE")
@@ -156,13 +162,14 @@ class Connection:
 
         async def call(client: "Client") -> RawResult:
             with calling(present):
-                result = cast(Any, await client.session.call_tool(tool, dict(arguments)))
+                result = cast(Any, await self.exchanges.call(client, tool, arguments, exchange))
             dumped = listing.dump(result)
             structured = dumped.get("structuredContent")
             return RawResult(
                 content=cast(list[JsonObject], dumped.get("content", [])),
                 is_error=bool(result.is_error),
                 structured=cast(JsonObject, structured) if isinstance(structured, dict) else None,
+                whole=dumped,
             )
 
         try:
@@ -185,6 +192,10 @@ class Connection:
             return listing.dump(await client.session.get_prompt(name, dict(arguments)))
 
         return await self.request(get)
+
+    async def set_log_level(self, level: str) -> None:
+        """Raises ConnectionLost and CallFailed."""
+        await self.request(lambda client: self.exchanges.set_log_level(client, level))
 
     async def request(self, run: Callable[["Client"], Awaitable[T]]) -> T:
         """Run one request in the owner's task group. Raises ConnectionLost when there is no connection (any more)."""
@@ -256,7 +267,7 @@ class Connection:
         from innkeeper.mcp.connections.sdk import make_client
 
         transport = await self._transport()
-        return await stack.enter_async_context(make_client(transport, self._notified))
+        return await stack.enter_async_context(make_client(transport, self._notified, self.exchanges.answers))
 
     async def _transport(self) -> "Transport":
         from innkeeper.mcp.connections.http import http_streams
@@ -334,6 +345,7 @@ class Connection:
         self._changed(self)
 
     async def _notified(self, message: object) -> None:
+        await self.exchanges.notified(message)
         if (part := listing.changed_part(message)) is not None:
             self._list_changed(part)
 

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 Part = Literal["tools", "resources", "prompts"]
 PARTS: Final[tuple[Part, ...]] = ("tools", "resources", "prompts")
+FEATURES: Final = (*PARTS, "logging")
 
 PAGES: Final = 100
 """Pages of one list; a server that never ends one cannot hang the start."""
@@ -32,7 +33,9 @@ _EVENTS: Final[Mapping[str, Part]] = {
 
 async def list_all(client: "Client") -> Catalogue:
     """Everything, as far as the server says that it has it. Raises what the SDK raises."""
-    catalogue = Catalogue(instructions=client.instructions)
+    stated = client.server_capabilities
+    features = frozenset(name for name in FEATURES if getattr(stated, name) is not None)
+    catalogue = Catalogue(instructions=client.instructions, features=features)
     for part in PARTS:
         catalogue = await list_part(client, catalogue, part)
     return catalogue

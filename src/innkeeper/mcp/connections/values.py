@@ -33,6 +33,8 @@ class Catalogue:
     resources: Sequence[JsonObject] = ()
     templates: Sequence[JsonObject] = ()
     prompts: Sequence[JsonObject] = ()
+    features: frozenset[str] = frozenset()
+    """Capabilities that the server has stated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,8 @@ class RawResult:
     content: Sequence[JsonObject]
     is_error: bool
     structured: JsonObject | None = None
+    whole: JsonObject = field(default_factory=dict)
+    """The result with everything in it."""
 
 
 @dataclass(frozen=True, slots=True)
