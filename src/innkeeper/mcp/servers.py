@@ -57,7 +57,8 @@ Store = Callable[[Sequence[DecisionOp]], Awaitable[None]]
 
 class ProjectServers:
     """`decisions` and `settings` give the present value; `environment` is the host's own. `writes` is the record of
-    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made."""
+    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made,
+    `elicitation` says whether somebody can be asked what a server wants to know."""
 
     def __init__(
         self,
@@ -75,6 +76,7 @@ class ProjectServers:
         holds: HoldMemory | None = None,
         timing: Timing | None = None,
         probe: Callable[[str], Awaitable[bool]] | None = None,
+        elicitation: bool = False,
     ) -> None:
         self._authorization = authorization or Authorization(store=MemoryTokens(), clock=clock)
         self._clock = clock
@@ -98,6 +100,7 @@ class ProjectServers:
             changed=self._told.changed,
             idle=self._idle,
             probe=probe,
+            elicitation=elicitation,
         )
         self._host = HostServers(self._starting)
 
@@ -332,11 +335,11 @@ class ProjectServers:
             raise McpRefused("SERVER_UNKNOWN", server)
         if mount.project and not self._judge.resolved(found, mount.declared).enabled:
             raise McpRefused("SERVER_DISABLED", mount.declared.name)
-        connection, reason = mount.connection, self._judge.verdict(found, mount).reason
-        if mount.leaving:
-            raise McpRefused(reason if reason in REFUSALS else "DECLARATION_CHANGED", mount.declared.name)
-        if connection is None or not mount.ready:
-            raise McpRefused(reason if reason in REFUSALS else "SERVER_NOT_CONNECTED", mount.declared.name)
+        connection = mount.connection
+        if connection is None or mount.leaving or not mount.ready:
+            reason = self._judge.verdict(found, mount).reason
+            otherwise = "DECLARATION_CHANGED" if mount.leaving else "SERVER_NOT_CONNECTED"
+            raise McpRefused(reason if reason in REFUSALS else otherwise, mount.declared.name)
         return found, mount, connection
 
     def mounted(self, session: str, server: str) -> tuple[MountedSession, Mount]:

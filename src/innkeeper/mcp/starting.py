@@ -46,6 +46,7 @@ class Starting:
         idle: Callable[[MountedSession, Mount], None],
         admitted: Callable[[], Admission] = admission,
         probe: Callable[[str], Awaitable[bool]] | None = None,
+        elicitation: bool = False,
     ) -> None:
         self._processes = processes
         self._environment = environment
@@ -58,6 +59,7 @@ class Starting:
         self._idle = idle
         self._admitted = admitted
         self._probe = probe or HttpProbe()
+        self._elicitation = elicitation
 
     def limit(self, declared: DeclaredServer) -> float:
         """Seconds that a start may take."""
@@ -95,7 +97,7 @@ class Starting:
             if mount.supervisor is not None:
                 mount.supervisor.connection_changed(connection)
 
-        return Connection(
+        connection = Connection(
             declared.name,
             declared.launch,
             self._processes,
@@ -106,6 +108,8 @@ class Starting:
             used,
             refused=None if self._admitted().allows("connect") else "MONITORING_UNSUPPORTED",
         )
+        connection.exchanges.elicitation = self._elicitation
+        return connection
 
     def _access(self, session: MountedSession, declared: DeclaredServer) -> ServerAccess | None:
         if not isinstance(declared.launch, HttpLaunch):
