@@ -17,6 +17,10 @@ _EXITS = {
     "NOT_ALLOWED": exit_codes.REFUSED,
     "SERVER_DISABLED": exit_codes.REFUSED,
     "DECLARATION_CHANGED": exit_codes.REFUSED,
+    "CONFIRMATION_NEEDED": exit_codes.REFUSED,
+    "SETTING_OPERATOR_ONLY": exit_codes.REFUSED,
+    "SETTING_UNKNOWN": exit_codes.USAGE,
+    "SETTING_VALUE": exit_codes.USAGE,
     "TOKEN_WRONG": exit_codes.REFUSED,
     "ORIGIN_FOREIGN": exit_codes.REFUSED,
 }

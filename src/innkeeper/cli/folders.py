@@ -11,15 +11,16 @@ if TYPE_CHECKING:
 def find_folders(data_dir: Path | None) -> "Paths":
     """The folders that `serve` would use with the same `--data-dir`: flag, then environment, then configuration.
 
-    Raises HostError CONFIG_INVALID.
+    A configuration that is broken by now does not hide a host that runs on: the place it names counts as far as it can
+    be read.
     """
     from innkeeper.settings.paths import find_paths
 
     paths = find_paths(os.environ, data_dir)
-    if data_dir is None and not os.environ.get("INNKEEPER_DATA_DIR") and paths.config_file.exists():
-        from innkeeper.settings.config import read_settings
+    if data_dir is None and not os.environ.get("INNKEEPER_DATA_DIR"):
+        from innkeeper.settings.config import named_data_dir
 
-        configured = read_settings(paths.config_file).serve.get("data_dir")
-        if configured is not None:
-            return find_paths(os.environ, Path(configured))
+        named = named_data_dir(paths.config_file)
+        if named is not None:
+            return find_paths(os.environ, named)
     return paths

@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "chat": "innkeeper.cli.chat.command:chat",
         "sessions": "innkeeper.cli.sessions:sessions",
         "mcp": "innkeeper.cli.mcp:mcp",
+        "config": "innkeeper.cli.config:config",
         "doctor": "innkeeper.cli.doctor.command:doctor",
         "completion": "innkeeper.cli.completion:completion",
     }

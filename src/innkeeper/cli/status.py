@@ -37,6 +37,7 @@ def status(url: str | None, token: str | None, data_dir: Path | None, as_json: b
         print_pairs(_lines(report))
         if report["installedVersion"] not in (None, report["runningVersion"]):
             note(text("cli.status.outdated"))
+        _note_settings(report.get("settings") or {})
     return exit_codes.OK
 
 
@@ -67,7 +68,20 @@ async def _report(wanted: Any) -> dict[str, Any]:
             "agents": told.get("agents", []),
             "sessions": told.get("sessions"),
             "runningTurns": told.get("runningTurns"),
+            "settings": told.get("settings"),
         }
+
+
+def _note_settings(settings: dict[str, Any]) -> None:
+    """What a person must know of the settings: what is broken, what waits (M9.6)."""
+    from innkeeper.cli.output import note
+
+    fault = settings.get("fault")
+    if fault:
+        note(f"{fault['message']} [{fault['code']}]")
+        note(fault["remedy"])
+    if settings.get("afterRestart"):
+        note(text("cli.config.afterRestart", names=", ".join(settings["afterRestart"])))
 
 
 def _lines(report: dict[str, Any]) -> list[tuple[str, str]]:

@@ -65,13 +65,14 @@ SETTING_METHODS = frozenset({"x-innkeeper/settings/get", "x-innkeeper/settings/c
 
 def settings_document(state: SettingsState, lang: str = "en") -> dict[str, Any]:
     """The result of both commands."""
-    return {"revision": state.revision, "settings": hot_document(state.hot), **status_document(state, lang)}
+    return {"settings": hot_document(state.hot), **status_document(state, lang)}
 
 
 def status_document(state: SettingsState, lang: str = "en") -> dict[str, Any]:
     """What `status` tells of the settings."""
     fault = state.fault
     return {
+        "revision": state.revision,
         "file": state.file,
         "afterRestart": list(state.after_restart),
         "fault": fault

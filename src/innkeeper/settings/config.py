@@ -22,7 +22,7 @@ from innkeeper.limits import QUESTION_SECONDS
 from innkeeper.ports.settings import Allowance, ConflictPolicy, HotSettings, TrustMode
 from innkeeper.settings.fields import dotted, read_fields
 from innkeeper.settings.problems import Problem, SettingsInvalid, Wrong
-from innkeeper.settings.readers import Reader, choice, choices, read_boolean, read_paths, read_seconds
+from innkeeper.settings.readers import Reader, choice, choices, read_boolean, read_path, read_paths, read_seconds
 from innkeeper.settings.tables import (
     DEFAULT_LIMITS,
     SERVE_FIELDS,
@@ -42,6 +42,7 @@ __all__ = [
     "SERVE_FIELDS",
     "Allowance",
     "Settings",
+    "named_data_dir",
     "parse_settings",
     "read_settings",
     "settings_of",
@@ -126,6 +127,16 @@ def read_settings(path: Path) -> Settings:
     except OSError as error:
         raise SettingsInvalid(path, Problem("unreadable", values={"detail": error.strerror or "?"})) from error
     return settings_of(content.data, path)
+
+
+def named_data_dir(path: Path) -> Path | None:
+    """`serve.data_dir` of a file, whatever else it says; None where it names none, or cannot be read."""
+    try:
+        table = parse((read_content(path).data or b"").decode("utf-8-sig"))
+        named = table["serve"]["data_dir"]
+        return read_path(named)
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
 
 
 def settings_of(data: bytes | None, path: Path) -> Settings:

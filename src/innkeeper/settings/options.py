@@ -72,7 +72,7 @@ def resolve_options(flags: Mapping[str, Any], environ: Mapping[str, str], settin
     given = {name: value for name, value in flags.items() if value is not None and value is not False}
     weakest_first: tuple[tuple[Mapping[str, Any], Callable[[str], str]], ...] = (
         (settings.serve, lambda name: f"serve.{name}"),
-        (_of_environment(environ), _variable),
+        (environment_options(environ), _variable),
         (given, lambda name: "--" + name.replace("_", "-")),
     )
     merged: dict[str, Any] = {}
@@ -94,7 +94,8 @@ def _variable(name: str) -> str:
     return f"INNKEEPER_{name.upper()}"
 
 
-def _of_environment(environ: Mapping[str, str]) -> dict[str, Any]:
+def environment_options(environ: Mapping[str, str]) -> dict[str, Any]:
+    """What the environment says, by option. Raises `OptionInvalid`."""
     found = {}
     for name, reader in READERS.items():
         value = environ.get(_variable(name))

@@ -13,7 +13,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 from innkeeper.editing.engine import version_of
-from innkeeper.ports.settings import HotSettings, Listener, SettingsFault, SettingsState
+from innkeeper.ports.settings import Listener, SettingsFault, SettingsState
 from innkeeper.settings.config import HOT, Settings
 from innkeeper.settings.document import Check, checked_settings, no_check
 from innkeeper.settings.problems import SettingsInvalid
@@ -40,7 +40,7 @@ class Tracker:
         except SettingsInvalid as error:
             self.refuse(error)
             return
-        self._waiting = tuple(_different(self._started, settings))
+        self._waiting = changed_names(self._started, settings)[1]
         self._become(SettingsState(settings.hot, version_of(data), str(self._path), None, self._after_restart()))
 
     def refuse(self, error: SettingsInvalid) -> None:
@@ -74,9 +74,9 @@ class Tracker:
         old, self.state = self.state, state
         if old == state:
             return
-        changed = [entry.name for entry in fields(HotSettings) if _value(old, entry.name) != _value(state, entry.name)]
+        changed = [name for name in HOT if getattr(old.hot, name) != getattr(state.hot, name)]
         if changed:
-            log.info("settings changed: %s", ", ".join(changed))
+            log.info("settings changed: %s", ", ".join(sorted(changed)))
         if old.fault is not None and state.fault is None:
             log.info("the settings file is valid again")
         if state.after_restart and state.after_restart != old.after_restart:
@@ -85,24 +85,20 @@ class Tracker:
             listener(state)
 
 
-def _different(started: Settings, now: Settings) -> list[str]:
-    """Names of operator-only settings with another value; those of a table one by one."""
-    names: list[str] = []
-    for entry in fields(Settings):
-        if entry.name in HOT:
+def changed_names(old: Settings, new: Settings) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of hot and of operator-only settings with another value; those of a table one by one."""
+    hot: list[str] = []
+    cold: list[str] = []
+    for name in (entry.name for entry in fields(Settings)):
+        before, after = getattr(old, name), getattr(new, name)
+        if before == after:
             continue
-        old, new = getattr(started, entry.name), getattr(now, entry.name)
-        if old == new:
-            continue
-        if entry.name in ("limits", "serve"):
-            names += [f"{entry.name}.{key}" for key in sorted({*old, *new}) if old.get(key) != new.get(key)]
+        if name in ("limits", "serve"):
+            keys = sorted({*before, *after})
+            cold += [f"{name}.{key}" for key in keys if before.get(key) != after.get(key)]
         else:
-            names.append(entry.name)
-    return names
-
-
-def _value(state: SettingsState, name: str) -> object:
-    return getattr(state.hot, name)
+            (hot if name in HOT else cold).append(name)
+    return tuple(hot), tuple(cold)
 
 
 def _place(fault: SettingsFault) -> tuple[object, ...]:

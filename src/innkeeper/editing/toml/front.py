@@ -118,11 +118,11 @@ def _removed(document: Document, places: Places) -> list[Splice]:
     inside = [slot for slot in slots if isinstance(slot.holder, Value)]
     if len(inside) > 1:
         raise EditUnsafe("split", line=_line(document, places))
-    spans = layout.remove_sections(document, places.sections)
-    for slot in slots:
-        if isinstance(slot.holder, Section):
-            spans.append(layout.remove_entry(document, slot.holder.entries[slot.index]))
-        else:
+    lines = layout.remove_sections(document, places.sections)
+    lines += [layout.remove_entry(document, slot.holder.entries[slot.index]) for slot in slots if slot not in inside]
+    spans = layout.merged(document, lines)
+    for slot in inside:
+        if isinstance(slot.holder, Value):
             spans += inline.remove_member(document, slot.holder, slot.index)
     return spans
 

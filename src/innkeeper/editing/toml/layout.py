@@ -7,7 +7,7 @@ Rules
 * A text that does not end with a line end still does not afterwards.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from innkeeper.editing.engine import Splice
@@ -39,8 +39,6 @@ def remove_entry(document: Document, entry: Entry) -> Splice:
     """The lines of an entry of a section; of two empty lines that would meet, one goes too."""
     start = document.line_start(entry.start)
     end = document.next_line(entry.end)
-    if _unended(document, end):
-        return Splice(_before_line_end(document, start), end)
     if (start == 0 or document.blank(document.line_start(start - 1))) and document.blank(end):
         end = document.next_line(end)
     return Splice(start, end)
@@ -69,7 +67,20 @@ def remove_sections(document: Document, leaving: Sequence[Section]) -> list[Spli
         start, end = run[0].start, content_end(document, run[-1])
         if start and document.blank(document.line_start(start - 1)):
             start = document.line_start(start - 1)
-        spans.append(Splice(_before_line_end(document, start) if _unended(document, end) else start, end))
+        spans.append(Splice(start, end))
+    return spans
+
+
+def merged(document: Document, removed: Iterable[Splice]) -> list[Splice]:
+    """What is removed as spans that do not touch; without the line end before what ends a text that has none."""
+    spans: list[Splice] = []
+    for splice in sorted(removed, key=lambda splice: splice.start):
+        if spans and splice.start <= spans[-1].end:
+            spans[-1] = Splice(spans[-1].start, max(spans[-1].end, splice.end))
+        else:
+            spans.append(splice)
+    if spans and _unended(document, spans[-1].end):
+        spans[-1] = Splice(_before_line_end(document, spans[-1].start), spans[-1].end)
     return spans
 
 
