@@ -137,13 +137,13 @@ def _values(written: Written) -> list[Note]:
     named = [*written.environment.items(), *written.headers.items()]
     plain = [written.command or "", written.url or "", *written.arguments]
     notes: list[Note] = []
-    places = [*(name for name, value in named if secrets.has_secret(name, value))]
+    places = [name for name, value in named if secrets.has_secret(name, value)]
     if secrets.secret_arguments(written.arguments):
         places.append("args")
     if written.url is not None and secrets.secret_address(written.url):
         places.append("url")
     if places:
         notes.append(("LITERAL_SECRET", ", ".join(places), ""))
-    if any(secrets.is_placeholder(value) for value in (*plain, *(value for _, value in named))):
+    if secrets.is_placeholder("\n".join((*plain, *(value for _, value in named)))):
         notes.append(("PLACEHOLDER_VALUE", "", ""))
     return notes

@@ -21,21 +21,26 @@ _ASSIGNED: Final = re.compile(r"^([A-Za-z_][A-Za-z0-9_-]*)=(.+)$", re.DOTALL)
 _OPAQUE: Final = re.compile(r"[A-Za-z0-9+/_.=-]{16,}")
 _PLACEHOLDER: Final = re.compile(
     r"(?i)(?<![a-z])your[-_](?=[a-z])|replace[-_ ]?(me|with)|change[-_ ]?me|\[redacted|\binsert[-_ ]|x{6,}"
-    r"|^<[a-z][^<>]*>$|=<[a-z][^<>]*>$|\btodo\b"
+    r"|^<[a-z][^<>\n]*>$|=<[a-z][^<>\n]*>$|\btodo\b",
+    re.MULTILINE,
 )
 _QUERY_SECRET: Final = re.compile(r"(?i)^[^=]*(key|token|secret|passw|auth|sig)[^=]*=.+")
 
 
+def has_token(text: str) -> bool:
+    """Whether a well-known form of token stands in the text."""
+    return _TOKEN.search(text) is not None
+
+
 def is_placeholder(value: str) -> bool:
-    """A value that somebody was meant to replace."""
+    """A value, or a line of values, that somebody was meant to replace."""
     return _PLACEHOLDER.search(value) is not None
 
 
 def has_secret(name: str, value: str) -> bool:
     """A literal value of a named thing (header, variable) that looks like a credential."""
-    if is_placeholder(value) or "${" in value:
-        return False
-    return bool(_TOKEN.search(value)) or bool(_NAME.search(name) and _opaque(value))
+    suspect = has_token(value) or (_NAME.search(name) is not None and _opaque(value))
+    return suspect and "${" not in value and not is_placeholder(value)
 
 
 def secret_arguments(arguments: Iterable[str]) -> bool:

@@ -13,6 +13,7 @@ from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 Kind = Literal["object", "array", "string", "number", "boolean", "null", "other"]
@@ -92,6 +93,8 @@ class Document:
 
     @cached_property
     def _starts(self) -> Sequence[int]:
+        if "\r" not in self.text:
+            return list(accumulate((len(line) + 1 for line in self.text.split("\n")[:-1]), initial=0))
         return [0, *(match.end() for match in LINE_END.finditer(self.text))]
 
     def position(self, offset: int) -> tuple[int, int]:
