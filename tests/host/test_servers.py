@@ -70,13 +70,10 @@ async def test_a_toggle_is_stored_with_its_echo_and_carries_the_resolved_set(wor
         session, "session/customizationToggled", id="memo", enablement=[{"kind": "session", "enabled": False}]
     )
     echo = await client.echo(seq)
-    assert echo["action"]["enablement"] == [
-        {"kind": "session", "enabled": False},
-        {"kind": "global", "enabled": True},
-    ]
+    assert echo["action"]["enablement"] == [{"kind": "session", "enabled": False}]
     assert server(client, session)["enablement"] == echo["action"]["enablement"]
     image = await world.log.crash().open()
-    assert [(d.key, d.enabled) for d in image.decisions.decisions] == [("mcp:memo", False)]
+    assert [(d.key, d.enabled) for d in image.decisions.decisions] == [("mcp/workspace/memo", False)]
     await world.until(lambda: ("reconcile", session) in world.mcp.log)
 
 
@@ -90,9 +87,9 @@ async def test_a_wide_toggle_touches_every_session_that_was_read(world, client):
 async def test_a_toggle_that_cannot_be_stored_is_refused_with_its_reason(world, client):
     """C3.3."""
     session, _ = await opened(client)
-    world.mcp.refuse_toggle = "there are 10000 decisions already"
-    seq = client.dispatch(session, "session/customizationToggled", id="memo", enablement=[])
-    assert "10000" in await client.rejection(seq)
+    elsewhere = [{"kind": "workspace", "uri": "file:///elsewhere", "enabled": False}]
+    seq = client.dispatch(session, "session/customizationToggled", id="memo", enablement=elsewhere)
+    assert "another directory" in await client.rejection(seq)
 
 
 async def test_a_file_that_cannot_be_read_harms_nothing_else(world, client, caplog):

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
-from innkeeper.engine.effects import Act, Change, JsonObject
+from innkeeper.engine.effects import Act, Admit, Change, JsonObject, Refuse
 from innkeeper.host.driver import Driver
 
 Action = Mapping[str, Any]
@@ -48,6 +48,14 @@ class Core(Protocol):
 
     def notify(self, channel: str, method: str, params: JsonObject) -> None:
         """A notification to the channel's subscribers, after everything numbered so far."""
+        ...
+
+    def answer_held(self, ticket: str, answer: Admit | Refuse) -> None:
+        """The answer to a client's action that policy held."""
+        ...
+
+    async def ask(self, client_id: str, method: str, params: JsonObject, *, seconds: float) -> object:
+        """A request to a client. Raises ClientGone, ClientTimeout, ClientRefused."""
         ...
 
     def expire(self, client_id: str) -> None:
@@ -94,6 +102,12 @@ class DriverCore:
 
     def notify(self, channel: str, method: str, params: JsonObject) -> None:
         self._driver.notify(channel, method, params)
+
+    def answer_held(self, ticket: str, answer: Admit | Refuse) -> None:
+        self._driver.perform(self._hub.settle(ticket, answer))
+
+    async def ask(self, client_id: str, method: str, params: JsonObject, *, seconds: float) -> object:
+        return await self._driver.ask(client_id, method, params, seconds=seconds)
 
     def expire(self, client_id: str) -> None:
         self._driver.expire(client_id)

@@ -3,7 +3,8 @@
 Rules
 * The engine has checked shape, direction, capability and the table of AHP §9.9 before; here is what only the host
   knows. A refusal is a sentence that a person can read.
-* A toggle is stored in the transaction of its echo, and the echo carries the resolved set (C2.3, C8.1).
+* A toggle is the customizations' business: stored in the transaction of its echo, which carries the resolved set, or
+  held until it can be decided (C2.3, C4.3, C8.1).
 * Where an answer contradicts itself, an option that denies among approvals, it is refused: nothing is guessed (M6.4).
 """
 
@@ -11,12 +12,13 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any
 
+from innkeeper.customizations.publishing import is_on
 from innkeeper.engine.effects import Admission, Admit, JsonObject, Refuse
 from innkeeper.engine.hub import Hub
+from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.summaries import moment
 from innkeeper.host.views import active_turn, customization, tool_call
 from innkeeper.limits import QUEUED_MESSAGES
-from innkeeper.ports.mcp import McpServers, ToggleRefused
 from innkeeper.protocol.status import IS_ARCHIVED
 
 Check = Callable[[JsonObject, JsonObject, JsonObject], str | None]
@@ -24,14 +26,14 @@ Check = Callable[[JsonObject, JsonObject, JsonObject], str | None]
 
 
 class HostPolicy:
-    """The engine's `Policy`. `join` gives it the MCP servers, which are built after the engine; until then toggles are
+    """The engine's `Policy`. `join` gives it the toggles, which are built after the engine; until then they are
     refused."""
 
     def __init__(self) -> None:
-        self._mcp: McpServers | None = None
+        self._toggles: Toggles | None = None
 
-    def join(self, mcp: McpServers) -> None:
-        self._mcp = mcp
+    def join(self, toggles: Toggles) -> None:
+        self._toggles = toggles
 
     def admit(self, view: Hub, channel: str, kind: str, action: JsonObject, client_id: str, now: str) -> Admission:
         state = view.head(channel) or {}
@@ -53,10 +55,10 @@ class HostPolicy:
     def _session(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
         match action["type"]:
             case "session/customizationToggled":
-                return self._toggle(uri, session, action, now)
+                return self._toggle(uri, action, now)
             case "session/mcpServerStartRequested":
                 entry = customization(session, action["id"]) or {}
-                if not _is_on(entry):
+                if not is_on(entry):
                     return Refuse(f"{entry.get('name', action['id'])} is switched off here; switch it on first")
             case "session/workingDirectoryReplaced":
                 return Refuse("the working directory of a running session cannot be replaced")
@@ -64,19 +66,10 @@ class HostPolicy:
                 return Refuse("a turn is in progress; the working directories can be changed when it has ended")
         return Admit(action)
 
-    def _toggle(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
-        entry = customization(session, action["id"]) or {}
-        if entry.get("type") != "mcpServer":
-            return Refuse(f"{entry.get('name', action['id'])} cannot be switched on this host yet")
-        if self._mcp is None:
+    def _toggle(self, uri: str, action: JsonObject, now: str) -> Admission:
+        if self._toggles is None:
             return Refuse("the host is starting; try again")
-        try:
-            plan = self._mcp.plan_toggle(uri, action["id"], action["enablement"], now)
-        except ToggleRefused as refused:
-            return Refuse(str(refused))
-        if plan is None:
-            return Refuse("the servers of this session are being read; try again")
-        return Admit({**action, "enablement": list(plan.enablement)}, also=tuple(plan.ops))
+        return self._toggles.admit(uri, action, now)
 
 
 def active_turns(session: JsonObject) -> bool:
@@ -86,11 +79,6 @@ def active_turns(session: JsonObject) -> bool:
 def _since_start(chat: JsonObject, now: str) -> int:
     turn = active_turn(chat) or {}
     return max(0, round((moment(now) - moment(turn.get("startedAt", now))) * 1000))
-
-
-def _is_on(entry: JsonObject) -> bool:
-    decisions = entry.get("enablement") or ()
-    return bool(decisions[0].get("enabled", True)) if decisions else True
 
 
 def _takes_turns(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:

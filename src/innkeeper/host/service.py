@@ -10,7 +10,7 @@ Rules
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from innkeeper.engine.effects import (
@@ -27,6 +27,8 @@ from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
 from innkeeper.host.core import Core, DriverCore
+from innkeeper.host.customizations.service import Customizations, Ground
+from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.mirror import Mirror
@@ -57,8 +59,9 @@ log = logging.getLogger(__name__)
 
 HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS
 
-SERVER_REQUESTS = frozenset(
-    {"session/mcpServerStartRequested", "session/mcpServerStopRequested", "session/customizationToggled"}
+SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
+DIRECTORY_CHANGES = frozenset(
+    {"session/workingDirectorySet", "session/workingDirectoryRemoved", "session/workingDirectoryReplaced"}
 )
 
 
@@ -108,6 +111,7 @@ class Outside:
     ids: Ids
     settings: SettingsService | None = None
     """Only told of in `status`."""
+    ground: Ground = field(default_factory=Ground)
 
 
 class HostService:
@@ -132,13 +136,24 @@ class HostService:
         self._settings = settings
         self._agents = [provider.info for provider in providers.values()]
         self._backings = Backings(core, providers)
-        self._servers = Servers(core, outside.mcp)
+        self._customizations = Customizations(core, outside.ground, lambda: driver.decisions, clock)
+        self._toggles = Toggles(core, self._customizations, clock)
+        self._servers = Servers(core, outside.mcp, self._customizations)
         requests = Requests(core, self._backings, self._servers, outside.declarations)
         hooks, asks, waits = stages or NoStages(), conversation.questions, conversation.waits
         self._turns = Turns(TurnParts(core, requests, asks, hooks, titles, waits, running, clock, ids, settings))
         self._pending = PendingMessages(core, self._backings, requests, running, clock, ids)
         self._sessions = Sessions(
-            core, providers, self._backings, self._servers, self._turns, titles, clock, ids, settings
+            core,
+            providers,
+            self._backings,
+            self._servers,
+            self._customizations,
+            self._turns,
+            titles,
+            clock,
+            ids,
+            settings,
         )
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
@@ -150,7 +165,7 @@ class HostService:
         )
         standard = StandardCommands(self._sessions, chats)
         self._watch: asyncio.Task[None] | None = None
-        policy.join(outside.mcp)
+        policy.join(self._toggles)
         driver.observe(self._observe)
         driver.serve_commands(Commands({**standard.table(), **extensions.table(), **(extra or {})}, ids).run)
 
@@ -177,6 +192,7 @@ class HostService:
     async def _close_servers(self, seconds: float) -> None:
         try:
             async with asyncio.timeout(seconds):
+                await self._customizations.close_all()
                 await self._servers.close_all()
         except TimeoutError:
             log.warning("the MCP servers did not close in %g s", seconds)
@@ -200,10 +216,13 @@ class HostService:
         self._restore.looked_at(channel)
         if self._core.kind(channel) == "session":
             self._core.spawn(self._servers.read(channel), f"declarations of {channel}")
+            self._core.spawn(self._customizations.read(channel), f"customizations of {channel}")
 
     def _released(self, released: Released) -> None:
         if released.rejection is not None:
             self._turns.refused(released)
+            if released.action.get("type") == "session/customizationToggled":
+                self._toggles.refused()
         elif released.kind == "chat":
             self._chat_released(released)
         elif released.kind == "session":
@@ -222,5 +241,12 @@ class HostService:
         self._mirror.session_changed(released)
         if action["type"] in SERVER_REQUESTS and released.origin is not None:
             self._servers.requested(released.channel, action)
+        elif action["type"] == "session/customizationToggled" and released.origin is not None:
+            self._toggles.released(released.channel)
         elif action["type"] == "session/activeClientRemoved":
             self._clients.removed(action["clientId"], released.channel)
+            self._customizations.clients_changed(released.channel)
+        elif action["type"] == "session/activeClientSet":
+            self._customizations.clients_changed(released.channel)
+        elif action["type"] in DIRECTORY_CHANGES:
+            self._customizations.directories_changed(released.channel)

@@ -13,10 +13,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from innkeeper.engine.effects import Act, Create, Drop
+from innkeeper.engine.effects import Act, Also, Create, Drop
 from innkeeper.host import config
 from innkeeper.host.backings import Backings, local_path
 from innkeeper.host.core import Core, act
+from innkeeper.host.customizations.service import Customizations
 from innkeeper.host.faults import bad_params, logged, no_session
 from innkeeper.host.listing import UnknownCursor, page
 from innkeeper.host.servers import Servers
@@ -46,6 +47,7 @@ class Sessions:
         providers: Mapping[str, Provider],
         backings: Backings,
         servers: Servers,
+        customizations: Customizations,
         turns: Turns,
         titles: Titles,
         clock: Clock,
@@ -56,6 +58,7 @@ class Sessions:
         self._providers = providers
         self._backings = backings
         self._servers = servers
+        self._customizations = customizations
         self._turns = turns
         self._titles = titles
         self._clock = clock
@@ -104,7 +107,9 @@ class Sessions:
         count = len(self._core.channels("session")) - 1
         try:
             await self._core.commit(
-                Drop(uri), Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": max(0, count)})
+                Drop(uri),
+                Act(ROOT, {"type": "root/activeSessionsChanged", "activeSessions": max(0, count)}),
+                Also(tuple(self._customizations.rows_of(uri))),
             )
         except BaseException:
             self._ending.discard(uri)
@@ -215,6 +220,7 @@ class Sessions:
         seconds = self._settings.close_timeout
         await self._turns.end_session(uri, seconds)
         await self._backings.close(uri, seconds)
+        self._customizations.close(uri)
         try:
             await self._servers.close(uri)
         except Exception as error:
