@@ -1,4 +1,4 @@
-"""What a request, a person and a change of files do to a session's servers (M4.1b-M4.3, M5; rows of the users' reports)."""
+"""What a request, a person and a change of files do to a session's servers (M4.1b-M4.3, M5; rows of users' reports)."""
 
 import asyncio
 import json

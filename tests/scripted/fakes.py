@@ -251,6 +251,9 @@ class FakeDeclarations:
     async def prepare(self, session: str, turn_id: str) -> None:
         await self.mcp.declarations_prepare(session, turn_id)
 
+    def instructions(self, session: str) -> Mapping[str, str]:
+        return self.mcp.instructions(session)
+
 
 def _result(words: str) -> Mapping[str, object]:
     return {"success": True, "pastTenseMessage": "Called", "content": [{"type": "text", "text": words}]}

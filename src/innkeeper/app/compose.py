@@ -20,13 +20,18 @@ from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
 from innkeeper.errors import HostError
+from innkeeper.host.agent_writes import AgentWriteRecord
+from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
+from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
 from innkeeper.mcp.gateway import Gateway
+from innkeeper.mcp.held_file import FILE_NAME as HELD
+from innkeeper.mcp.held_file import HeldFile
 from innkeeper.mcp.oauth.files import FILE_NAME as TOKENS
 from innkeeper.mcp.oauth.keyrings import standard_store
 from innkeeper.mcp.oauth.service import Authorization
@@ -66,6 +71,8 @@ class Parts:
     agents: "AgentSource"
     tokens: TokenStore = field(default_factory=MemoryTokens)
     """What this host signed in for."""
+    holds: HoldMemory = field(default_factory=ForgetfulMemory)
+    """Declarations that agents wrote and nobody has confirmed."""
 
 
 class AgentSource:
@@ -93,6 +100,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         ids=RandomIds(),
         agents=QuietAgents() if quiet else AgentSource(),
         tokens=standard_store(database.with_name(TOKENS)),
+        holds=HeldFile(database.with_name(HELD)),
     )
 
 
@@ -206,6 +214,7 @@ def _join_mcp(
     settings: Preferences,
 ) -> tuple[ProjectServers, Gateway]:
     """The declared servers of all sessions, and the way to them."""
+    writes = AgentWriteRecord(parts.clock)
     servers = ProjectServers(
         processes=parts.processes,
         clock=parts.clock,
@@ -214,7 +223,11 @@ def _join_mcp(
         settings=settings,
         environment=given.environment,
         authorization=authorization,
+        writes=writes,
+        holds=parts.holds,
     )
+    driver.observe(writes.observe)
+    driver.observe(ArchivedSessions(conversation.core, servers).observe)
     gateway = Gateway(
         servers=servers,
         questions=conversation.questions if given.questions else None,

@@ -62,12 +62,16 @@ class Requests:
             turn_id=asking.turn_id,
             message=asking.message,
             text=given if outgoing.text is None else outgoing.text,
-            instructions=tuple(outgoing.instructions),
+            instructions=(*outgoing.instructions, *self._of_servers(asking.session)),
             history=tuple(chat.get("turns") or ()),
             context=await self._context(chat),
             config=dict((session.get("config") or {}).get("values") or {}),
             resumed=asking.resumed,
         )
+
+    def _of_servers(self, session: str) -> Sequence[str]:
+        said = self._declarations.instructions(session)
+        return [f"The MCP server {server} says about its use:\n{words}" for server, words in said.items()]
 
     async def _context(self, chat: State) -> Sequence[Any]:
         origin: Mapping[str, Any] = chat.get("origin") or {}

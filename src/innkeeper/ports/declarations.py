@@ -1,5 +1,6 @@
 """Preparing a session's declarations for a request: a stage of the send path, not a hook (K19, M5.3)."""
 
+from collections.abc import Mapping
 from typing import Protocol
 
 
@@ -16,4 +17,8 @@ class Declarations(Protocol):
     async def prepare(self, session: str, turn_id: str) -> None:
         """Re-read, apply policy, reconcile and start what must start. Bounded by the longest start-up limit; what is
         not ready by then goes on connecting. Raises RequiredServerUnavailable."""
+        ...
+
+    def instructions(self, session: str) -> Mapping[str, str]:
+        """Server name to what each connected server says about its use, for the outgoing turn (M5.7)."""
         ...
