@@ -202,7 +202,7 @@ async def test_one_token_serves_all_sessions_of_its_resource(rig: Rig) -> None:
     await rig.connect(client, "ahp-session:/2")
     await rig.authenticate(client, rig.issued())
     for session in (SESSION, "ahp-session:/2"):
-        await rig.settled(client, session, "ready")
+        assert await rig.settled(client, session, "ready") == {"kind": "ready"}
 
 
 async def test_resource_is_forgotten_with_the_last_session_that_wanted_it(rig: Rig) -> None:
