@@ -127,11 +127,11 @@ def check_watches(folder: Path = INOTIFY) -> Check:
 
 
 def check_configuration(machine: Machine) -> Check:
-    from innkeeper.settings.config import read_settings
+    from innkeeper.cli.settings_file import read_file
     from innkeeper.settings.problems import SettingsInvalid
 
     try:
-        read_settings(machine.config_file)
+        read_file(machine.config_file)
     except SettingsInvalid as error:
         return Check("configuration", "fail", error.message(LANGUAGE), error.remedy(LANGUAGE))
     if not machine.config_file.exists():
