@@ -348,3 +348,15 @@ def test_a_host_that_runs_tells_of_a_broken_save_in_its_status(hosted: Any) -> N
         assert "SETTINGS_INVALID" in hosted.run("status").err
     finally:
         path.write_text(good, encoding="utf-8")
+
+
+def test_a_host_does_not_start_with_secrets_that_others_can_read(quiet: Any) -> None:
+    """M9.6: a 0600 file."""
+    secrets = quiet.folder / "home" / "config" / "secrets.toml"
+    secrets.parent.mkdir(parents=True)
+    secrets.write_text("[input_values]\na = 'hunter2'\n", encoding="utf-8")
+    secrets.chmod(0o644)
+    done = quiet.run("serve", "--port", "0", "--quiet")
+    assert done.code == exit_codes.FAILED
+    assert "[SECRETS_UNREADABLE]" in done.err
+    assert "hunter2" not in done.out + done.err

@@ -48,15 +48,15 @@ def edit_bytes(syntax: Format, old: bytes, edits: Iterable[Edit]) -> bytes:
     """The file with the edits, one after the other; the same bytes when nothing changes. Raises `EditUnsafe`."""
     mark = codecs.BOM_UTF8 if old.startswith(codecs.BOM_UTF8) else b""
     text = decoded(old)
+    data = syntax.parse(text)
     for edit in edits:
-        data = syntax.parse(text)
         try:
             wanted = applied(data, edit)
             for step in syntax.steps(text, data, edit):
-                text = _one_step(syntax, text, step)
+                text, data = _one_step(syntax, text, data, step)
         except NoSuchPlace as error:
             raise EditUnsafe("missing") from error
-        if not _proved(syntax.parse(text), wanted, edit):
+        if not _proved(data, wanted, edit):
             raise EditUnsafe("proof")
     return mark + text.encode()
 
@@ -74,13 +74,14 @@ def version_of(data: bytes | None) -> str:
     return "none" if data is None else hashlib.sha256(data).hexdigest()[:16]
 
 
-def _one_step(syntax: Format, old: str, step: Edit) -> str:
-    wanted = applied(syntax.parse(old), step)
+def _one_step(syntax: Format, old: str, data: Any, step: Edit) -> tuple[str, Any]:
+    """The new text and its data, proved."""
     splices = sorted(syntax.splices(old, step), key=lambda splice: (splice.start, splice.end))
     new = spliced(old, splices)
-    if not _kept(old, new, splices) or not _proved(syntax.parse(new), wanted, step):
+    found = syntax.parse(new)
+    if not _kept(old, new, splices) or not _proved(found, applied(data, step), step):
         raise EditUnsafe("proof")
-    return new
+    return new, found
 
 
 def spliced(old: str, splices: Sequence[Splice]) -> str:
