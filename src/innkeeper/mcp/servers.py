@@ -57,8 +57,7 @@ Store = Callable[[Sequence[DecisionOp]], Awaitable[None]]
 
 class ProjectServers:
     """`decisions` and `settings` give the present value; `environment` is the host's own. `writes` is the record of
-    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made,
-    `elicitation` says whether somebody can be asked what a server wants to know."""
+    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made."""
 
     def __init__(
         self,
@@ -76,7 +75,6 @@ class ProjectServers:
         holds: HoldMemory | None = None,
         timing: Timing | None = None,
         probe: Callable[[str], Awaitable[bool]] | None = None,
-        elicitation: bool = False,
     ) -> None:
         self._authorization = authorization or Authorization(store=MemoryTokens(), clock=clock)
         self._clock = clock
@@ -100,7 +98,6 @@ class ProjectServers:
             changed=self._told.changed,
             idle=self._idle,
             probe=probe,
-            elicitation=elicitation,
         )
         self._host = HostServers(self._starting)
 
@@ -111,6 +108,10 @@ class ProjectServers:
     def watch(self, changed: Callable[[str], None]) -> None:
         """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
         self._told.watching.append(changed)
+
+    def let_servers_ask(self) -> None:
+        """Somebody can be asked what a server wants to know while its tool runs; set once, before the first session."""
+        self._starting.elicitation = True
 
     # -- sessions and requests -----------------------------------------------------------------------------------
 

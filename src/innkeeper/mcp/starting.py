@@ -46,7 +46,6 @@ class Starting:
         idle: Callable[[MountedSession, Mount], None],
         admitted: Callable[[], Admission] = admission,
         probe: Callable[[str], Awaitable[bool]] | None = None,
-        elicitation: bool = False,
     ) -> None:
         self._processes = processes
         self._environment = environment
@@ -59,7 +58,8 @@ class Starting:
         self._idle = idle
         self._admitted = admitted
         self._probe = probe or HttpProbe()
-        self._elicitation = elicitation
+        self.elicitation = False
+        """Whether servers may ask; they are told when they connect."""
 
     def limit(self, declared: DeclaredServer) -> float:
         """Seconds that a start may take."""
@@ -108,7 +108,7 @@ class Starting:
             used,
             refused=None if self._admitted().allows("connect") else "MONITORING_UNSUPPORTED",
         )
-        connection.exchanges.elicitation = self._elicitation
+        connection.exchanges.elicitation = self.elicitation
         return connection
 
     def _access(self, session: MountedSession, declared: DeclaredServer) -> ServerAccess | None:

@@ -71,10 +71,9 @@ class Inn:
         self.host.gateway.log_to(made.logged)
         return made
 
-    async def with_elicitation(self) -> None:
+    def with_elicitation(self) -> None:
         """A host that was composed with somebody to ask."""
-        self.host.joined["elicitation"] = True
-        await self.host.restart()
+        self.host.servers.let_servers_ask()
         self.endpoints = self.make(ask=self.ask)
 
     def current(self, session: str, subagent: str | None) -> Caller | None:

@@ -26,7 +26,7 @@ async def test_question_of_a_server_goes_to_the_person_whose_agent_calls(
     inn: Any, agent_of: Any, mode: str, switches: list[str]
 ) -> None:
     """Elicitation, AHP §9.8."""
-    await inn.with_elicitation()
+    inn.with_elicitation()
     offer = await inn.talking(*switches)
     given = {"name": {"kind": "text", "value": "Ada"}, "age": {"kind": "number", "value": 3.0}}
     answers = {id: {"state": "submitted", "value": value} for id, value in given.items()}
@@ -65,7 +65,7 @@ async def test_where_nobody_can_be_asked_the_server_is_told_so_before(
 
 async def test_question_without_an_addressee_is_refused(inn: Any, agent_of: Any) -> None:
     """While calls of two chats run nobody can say whose the question is (a first-generation server names no call)."""
-    await inn.with_elicitation()
+    inn.with_elicitation()
     offer = await inn.talking("--legacy")
     async with agent_of(offer) as agent:
         holding = asyncio.create_task(agent.client.call_tool("hold", {}))
