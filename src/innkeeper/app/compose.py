@@ -23,6 +23,7 @@ from innkeeper.errors import HostError
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
+from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
@@ -52,6 +53,7 @@ from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
 from innkeeper.workspace.processes import LocalProcesses
 from innkeeper.workspace.system import RandomIds, SystemClock
+from innkeeper.workspace.watches import LocalWatches
 
 log = logging.getLogger(__name__)
 
@@ -228,6 +230,7 @@ def _join_mcp(
     )
     driver.observe(writes.observe)
     driver.observe(ArchivedSessions(conversation.core, servers).observe)
+    driver.observe(DeclarationWatch(conversation.core, servers, LocalWatches()).observe)
     gateway = Gateway(
         servers=servers,
         questions=conversation.questions if given.questions else None,

@@ -74,6 +74,21 @@ class Judge:
             named=names_allowed(declared.name, session.trust_place, self._settings()),
         )
 
+    def missing(self, session: MountedSession) -> tuple[str, str] | None:
+        """The first required server that is in force and not connected, with the code that says why (M5.5)."""
+        for name, (_, code) in session.lost.items():
+            return name, code
+        for mount in session.mounts.values():
+            if mount.declared.required and not mount.ready and self.in_force(session, mount.declared):
+                return mount.declared.name, self._why_not(session, mount)
+        return None
+
+    def _why_not(self, session: MountedSession, mount: Mount) -> str:
+        state, reason = mount.state, self.verdict(session, mount).reason
+        if reason is not None or state is None:
+            return reason or "REQUIRED_UNAVAILABLE"
+        return state.code or ("START_TIMEOUT" if state.kind == "starting" else "REQUIRED_UNAVAILABLE")
+
     def customization(self, session: MountedSession, mount: Mount) -> McpServerCustomization:
         return customization_of(self.view(session, mount))
 

@@ -85,6 +85,7 @@ class ProjectServers:
         self._authorship = Authorship(writes, holds)
         self._judge = Judge(decisions, settings, self._authorship)
         self._reader = FileReader(self._judge, self._authorship, settings, environment, worktrees, clock)
+        self._place: Callable[[str, str | None], Place] = Place
         self._sessions: dict[str, MountedSession] = {}
         self._told = Telling(self._judge, self._shown, self._sessions.values)
         self._starting = Starting(
@@ -105,6 +106,11 @@ class ProjectServers:
         """Who is told of changes; set once, before the first session."""
         self._told.listener = listener
 
+    def place_by(self, place: Callable[[str, str | None], Place]) -> None:
+        """How the place of a session's decisions is found, which knows links and worktrees (C3.3); set once, before the
+        first session."""
+        self._place = place
+
     def watch(self, changed: Callable[[str], None]) -> None:
         """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
         self._told.watching.append(changed)
@@ -122,7 +128,7 @@ class ProjectServers:
             return known.published
         if known is not None:
             await self.close_session(session)
-        opened = MountedSession(session, Place(session, directory), local_path(directory))
+        opened = MountedSession(session, self._place(session, directory), local_path(directory))
         self._sessions[session] = opened
         async with opened.lock:
             await self._read(opened)
@@ -171,7 +177,9 @@ class ProjectServers:
             waiting += self._host.start(self._settings().host_servers)
             self._told.publish(found)
         await self._await_tries(waiting)
-        self._require(found)
+        missing = self._judge.missing(found)
+        if missing is not None:
+            raise RequiredServerUnavailable(*missing)
 
     async def refresh(self, session: str, *, start: bool) -> None:
         found = self._sessions.get(session)
@@ -307,6 +315,12 @@ class ProjectServers:
             DeclarationFinding(one.severity, one.code, one.message, one.file, one.line, one.server)
             for one in (*found.diagnostics, *entries)
         ]
+
+    def declaration_files(self, session: str) -> Sequence[str]:
+        found = self._sessions.get(session)
+        path = None if found is None else found.path
+        files = (file for preset in self._settings().presets for file in preset.files)
+        return () if path is None else [f"{path}/{file}" for file in files]
 
     def stderr(self, session: str, id: str) -> str:
         _, mount = self._locate(session, id)
@@ -459,21 +473,6 @@ class ProjectServers:
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(limit):
                     await asyncio.gather(*tries)
-
-    def _require(self, session: MountedSession) -> None:
-        """Raises RequiredServerUnavailable for the first required server that is in force and not connected."""
-        if session.lost:
-            name, (_, code) = next(iter(session.lost.items()))
-            raise RequiredServerUnavailable(name, code)
-        for mount in session.mounts.values():
-            if mount.declared.required and not mount.ready and self._judge.in_force(session, mount.declared):
-                raise RequiredServerUnavailable(mount.declared.name, self._why_not(session, mount))
-
-    def _why_not(self, session: MountedSession, mount: Mount) -> str:
-        state, reason = mount.state, self._judge.verdict(session, mount).reason
-        if reason is not None or state is None:
-            return reason or "REQUIRED_UNAVAILABLE"
-        return state.code or ("START_TIMEOUT" if state.kind == "starting" else "REQUIRED_UNAVAILABLE")
 
     def _idle(self, session: MountedSession, mount: Mount) -> None:
         """None of the server's calls runs any more: what waited for that happens now."""

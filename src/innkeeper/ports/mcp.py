@@ -275,6 +275,10 @@ class McpServers(Protocol):
         running calls (M5.3). `start` says that a turn runs, in which the change takes effect."""
         ...
 
+    def declaration_files(self, session: str) -> Sequence[str]:
+        """The local paths that a reading of the session looks at, whether there is a file or not."""
+        ...
+
     def stderr(self, session: str, id: str) -> str:
         """The last 64 KiB of standard error of the server's process, secrets masked (M7.7); for a local user who asks.
         Raises McpRefused for an unknown server."""
