@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from innkeeper.customizations.eligibility import eligible
+from innkeeper.customizations.testing import everything_on
 from innkeeper.protocol.check import check
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
@@ -71,9 +73,12 @@ class Recorder:
         raise AssertionError("not asked for here")
 
 
+NOTHING = eligible((), everything_on("s"))
+
+
 def request(text: str, chat: str = "c") -> TurnRequest:
     message = {"text": text, "origin": {"kind": "user"}}
-    return TurnRequest("s", chat, "t", message, text, (), (), (), {})  # type: ignore[arg-type]
+    return TurnRequest("s", chat, "t", message, text, (), (), (), {}, NOTHING)  # type: ignore[arg-type]
 
 
 @pytest.fixture(params=AGENTS)
@@ -83,7 +88,7 @@ def agent(request):
 
 @pytest.fixture
 async def session(agent):
-    opened = await agent.make().open_session(SessionOpening("s", ["/w"], {}))
+    opened = await agent.make().open_session(SessionOpening("s", ["/w"], {}, NOTHING))
     yield opened
     await opened.close()
 
@@ -145,7 +150,7 @@ async def test_steering_without_a_turn_is_not_taken(agent, session):
 
 
 async def test_closing_twice_is_closing_once(agent):
-    opened = await agent.make().open_session(SessionOpening("s", [], {}))
+    opened = await agent.make().open_session(SessionOpening("s", [], {}, NOTHING))
     assert await opened.close() is None
     assert await opened.close() is None
 

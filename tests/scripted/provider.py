@@ -5,8 +5,9 @@ Each prompt is one behaviour; `PROMPTS` lists them. Tests of the host use it, an
 
 import asyncio
 import json
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.questions import Answer, Confirmation, Option
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.root.state import AgentInfo
@@ -52,6 +53,9 @@ class ScriptedProvider:
         self.opened: list[SessionOpening] = []
         self.closed: list[str] = []
         self.requests: list[TurnRequest] = []
+        self.reconciled: list[Eligible] = []
+        self.reported: Sequence[str] | None = None
+        self.stubborn: ProviderError | None = None
 
     @property
     def info(self) -> AgentInfo:
@@ -105,6 +109,12 @@ class Session:
             output.emit(TextDelta(f"I do not know {request.text!r}.", "t"))
         else:
             await behaviour(self, request, output, rest)
+
+    async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
+        if self.provider.stubborn is not None:
+            raise self.provider.stubborn
+        self.provider.reconciled.append(customizations)
+        return self.provider.reported
 
     async def steer(self, chat: str, message_id: str, message: Message) -> bool:
         queue = self.steered.get(chat)

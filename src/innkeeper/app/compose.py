@@ -9,7 +9,7 @@ Rules
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +23,7 @@ from innkeeper.errors import HostError
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
+from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
@@ -43,6 +44,7 @@ from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
 from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.processes import Processes
+from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
@@ -51,13 +53,18 @@ from innkeeper.settings.memory import MemorySettings
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
+from innkeeper.workspace.files import LocalFiles
+from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.processes import LocalProcesses
+from innkeeper.workspace.record_file import FILE_NAME as RECORDS
+from innkeeper.workspace.record_file import RecordFile
 from innkeeper.workspace.system import RandomIds, SystemClock
 from innkeeper.workspace.watches import LocalWatches
 
 log = logging.getLogger(__name__)
 
 DATABASE: Final = "innkeeper.db"
+CLIENT_PLUGINS: Final = "client-plugins"
 SWAPPED: Final = frozenset({"agents"})
 """The parts that `quiet` may swap: the agents beside the console."""
 
@@ -75,6 +82,10 @@ class Parts:
     """What this host signed in for."""
     holds: HoldMemory = field(default_factory=ForgetfulMemory)
     """Declarations that agents wrote and nobody has confirmed."""
+    ground: Ground = field(default_factory=Ground)
+    """Where customizations are looked for; the home comes with the environment."""
+    records: Records = field(default_factory=MemoryRecords)
+    """Of what reached agents."""
 
 
 class AgentSource:
@@ -103,6 +114,8 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         agents=QuietAgents() if quiet else AgentSource(),
         tokens=standard_store(database.with_name(TOKENS)),
         holds=HeldFile(database.with_name(HELD)),
+        ground=Ground(LocalFiles(), LocalWatches(), copies=LocalPluginCopies(database.with_name(CLIENT_PLUGINS))),
+        records=RecordFile(database.with_name(RECORDS)),
     )
 
 
@@ -137,7 +150,7 @@ class Host:
             limits=Limits(int(settings.limits["message_bytes"]), int(settings.limits["message_depth"])),
             idle_seconds=settings.limits["chat_idle_seconds"],
         )
-        host_settings = _host_settings(settings)
+        host_settings = _host_settings(given)
         conversation = Conversation(self.driver, host_settings)
         self._processes = parts.processes
         self._authorization = _join_tokens(conversation, parts, given)
@@ -152,6 +165,8 @@ class Host:
             clock=parts.clock,
             ids=parts.ids,
             settings=live,
+            ground=replace(parts.ground, home=given.environment.get("HOME")),
+            records=parts.records,
         )
         tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
@@ -159,6 +174,7 @@ class Host:
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
         self._servers.publish_to(self.service.listener)
+        self._servers.place_by(self.service.place)
         self._authorization.reconnect_by(self._servers.open_again)
 
     @property
@@ -258,11 +274,13 @@ def _hub_settings(given: Circumstances) -> HubSettings:
     )
 
 
-def _host_settings(settings: Settings) -> HostSettings:
+def _host_settings(given: Circumstances) -> HostSettings:
+    settings = given.settings
     return HostSettings(
         version=running_version(),
         full_access=settings.access == "full",
         grace=settings.limits["client_grace_seconds"],
+        questions=given.questions,
         question_timeout=settings.gate_timeout,
         language=settings.language,
     )

@@ -9,9 +9,11 @@ Rules
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 from urllib.parse import unquote, urlsplit
 
 from innkeeper.host.core import Core
+from innkeeper.ports.customizations import Eligible
 from innkeeper.providers.spi import Provider, ProviderError, ProviderSession, SessionOpening
 from innkeeper.texts import text
 
@@ -26,12 +28,21 @@ def local_path(uri: str) -> str | None:
     return unquote(parts.path)
 
 
+class Handing(Protocol):
+    """Who says what may reach an agent, and is told that it did."""
+
+    async def eligible(self, session: str) -> Eligible: ...
+
+    def launched(self, session: str, handed: Eligible) -> None: ...
+
+
 class Backings:
     """Open agents by session."""
 
-    def __init__(self, core: Core, providers: Mapping[str, Provider]) -> None:
+    def __init__(self, core: Core, providers: Mapping[str, Provider], handing: Handing) -> None:
         self._core = core
         self._providers = providers
+        self._handing = handing
         self._open: dict[str, asyncio.Task[ProviderSession]] = {}
 
     async def get(self, session: str) -> ProviderSession:
@@ -84,4 +95,7 @@ class Backings:
             raise ProviderError("PROVIDER_UNKNOWN", why)
         directories = [path for uri in state.get("workingDirectories") or () if (path := local_path(uri)) is not None]
         values = (state.get("config") or {}).get("values") or {}
-        return await provider.open_session(SessionOpening(session, directories, values))
+        eligible = await self._handing.eligible(session)
+        opened = await provider.open_session(SessionOpening(session, directories, values, eligible))
+        self._handing.launched(session, eligible)
+        return opened

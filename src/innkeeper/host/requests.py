@@ -13,9 +13,10 @@ from typing import Any
 
 from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
-from innkeeper.host.servers import Servers
+from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.stages import Asking, Outgoing, TurnStages
 from innkeeper.host.views import State, active_turn
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
 from innkeeper.providers.spi import ProviderError, ProviderSession, TurnRequest
 from innkeeper.texts import text
@@ -26,23 +27,31 @@ log = logging.getLogger(__name__)
 class Requests:
     """What stands between a turn that was admitted and its agent."""
 
-    def __init__(self, core: Core, backings: Backings, servers: Servers, declarations: Declarations) -> None:
+    def __init__(self, core: Core, backings: Backings, handover: Handover, declarations: Declarations) -> None:
         self._core = core
         self._backings = backings
-        self._servers = servers
+        self._handover = handover
         self._declarations = declarations
 
     async def prepare(self, asking: Asking, stages: TurnStages) -> tuple[ProviderSession, TurnRequest]:
         """The agent and what it is asked. Raises ProviderError and RequiredServerUnavailable."""
         agent = await self._backings.get(asking.session)
-        await self.declare(asking.session, asking.turn_id)
+        eligible = await self.declare(asking.session, asking.turn_id)
         outgoing = await self._outgoing(asking, stages)
-        return agent, await self._request(asking, outgoing)
+        request = await self._request(asking, outgoing, eligible)
+        self._handover.offered(asking.session, asking.turn_id, eligible)
+        return agent, request
 
-    async def declare(self, session: str, turn_id: str) -> None:
-        """The session's declarations are read and its servers are up, as far as they must be (K19)."""
-        await self._servers.read(session)
+    async def declare(self, session: str, turn_id: str) -> Eligible:
+        """The session's declarations are read, its servers are up, as far as they must be (K19), and its agent has what
+        may reach it (C6.4), which is returned."""
+        await self._handover.eligible(session)
         await self._declarations.prepare(session, turn_id)
+        eligible = await self._handover.eligible(session)
+        agent = self._backings.peek(session)
+        if agent is not None:
+            await self._handover.reconcile(session, agent, eligible)
+        return eligible
 
     async def _outgoing(self, asking: Asking, stages: TurnStages) -> Outgoing:
         try:
@@ -51,7 +60,7 @@ class Requests:
             log.exception("what is added to turn %s", asking.turn_id)
             return Outgoing()
 
-    async def _request(self, asking: Asking, outgoing: Outgoing) -> TurnRequest:
+    async def _request(self, asking: Asking, outgoing: Outgoing, eligible: Eligible) -> TurnRequest:
         session, chat = self._core.head(asking.session), self._core.head(asking.chat)
         if session is None or chat is None:
             raise ProviderError("sessionGone", text("turn.sessionGone"))
@@ -66,6 +75,7 @@ class Requests:
             history=tuple(chat.get("turns") or ()),
             context=await self._context(chat),
             config=dict((session.get("config") or {}).get("values") or {}),
+            customizations=eligible,
             resumed=asking.resumed,
         )
 

@@ -4,7 +4,8 @@ Rules
 * What `ports.mcp` reports goes to the customizations, which publish it; nothing is shown as running that this process
   does not run.
 * Declarations are read once a session and process, when somebody looks at the session or its first turn begins.
-* Start and stop requests of clients, and new decisions, are carried out after their echo, one after the other for one session.
+* Start and stop requests of clients, and new decisions, are carried out after their echo, one after the other for one
+  session.
 """
 
 import asyncio

@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from innkeeper.customizations.places import Place
 from innkeeper.engine.effects import (
     ChannelIdle,
     ClientAttached,
@@ -27,6 +28,7 @@ from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
 from innkeeper.host.core import Core, DriverCore
+from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.customizations.service import Customizations, Ground
 from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.driver import Driver, Observed
@@ -51,6 +53,7 @@ from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
 from innkeeper.ports.questions import Caller, Rules
+from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.providers.spi import Provider
 from innkeeper.texts import Lang, negotiate
@@ -112,6 +115,7 @@ class Outside:
     settings: SettingsService | None = None
     """Only told of in `status`."""
     ground: Ground = field(default_factory=Ground)
+    records: Records = field(default_factory=MemoryRecords)
 
 
 class HostService:
@@ -135,11 +139,15 @@ class HostService:
         self._speakers = conversation.speakers
         self._settings = settings
         self._agents = [provider.info for provider in providers.values()]
-        self._backings = Backings(core, providers)
         self._customizations = Customizations(core, outside.ground, lambda: driver.decisions, clock)
         self._toggles = Toggles(core, self._customizations, clock)
         self._servers = Servers(core, outside.mcp, self._customizations)
-        requests = Requests(core, self._backings, self._servers, outside.declarations)
+        self._records = outside.records
+        handover = Handover(core, self._servers, self._customizations, outside.gateway, outside.records, clock)
+        self._handover = handover
+        self._backings = Backings(core, providers, handover)
+        self._customizations.listen(self._reconcile)
+        requests = Requests(core, self._backings, handover, outside.declarations)
         hooks, asks, waits = stages or NoStages(), conversation.questions, conversation.waits
         self._turns = Turns(TurnParts(core, requests, asks, hooks, titles, waits, running, clock, ids, settings))
         self._pending = PendingMessages(core, self._backings, requests, running, clock, ids)
@@ -159,20 +167,34 @@ class HostService:
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
-        language = conversation.client_language
-        extensions = Extensions(
-            core, self._servers, outside.mcp, outside.gateway, running, clock, settings, language, outside.settings
-        )
+        extensions = self._extensions(conversation, outside)
         standard = StandardCommands(self._sessions, chats)
         self._watch: asyncio.Task[None] | None = None
         policy.join(self._toggles)
         driver.observe(self._observe)
         driver.serve_commands(Commands({**standard.table(), **extensions.table(), **(extra or {})}, ids).run)
 
+    def _extensions(self, conversation: Conversation, outside: Outside) -> Extensions:
+        return Extensions(
+            conversation.core,
+            self._servers,
+            outside.mcp,
+            outside.gateway,
+            conversation.running,
+            outside.clock,
+            self._settings,
+            conversation.client_language,
+            outside.settings,
+        )
+
     @property
     def listener(self) -> McpListener:
         """Who is told what happens to servers."""
         return self._servers
+
+    def place(self, session: str, directory: str | None) -> Place:
+        """Where the workspace decisions of a session in that directory stand."""
+        return self._customizations.place(session, directory)
 
     async def start(self) -> None:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
@@ -188,6 +210,12 @@ class HostService:
         await asyncio.gather(
             self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
         )
+        await self._records.close()
+
+    def _reconcile(self, session: str) -> None:
+        agent = self._backings.peek(session)
+        if agent is not None:
+            self._core.spawn(self._handover.follow(session, agent), f"reconcile {session}")
 
     async def _close_servers(self, seconds: float) -> None:
         try:

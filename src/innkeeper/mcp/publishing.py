@@ -163,6 +163,7 @@ def _meta(view: ServerView) -> dict[str, object]:
         "required": declared.required or None,
         "changePending": view.leaving or None,
         "scope": None if view.project else "host",
+        "offInFile": None if declared.enabled_in_file else True,
     }
     if status == "needs a new grant":
         optional["present"] = asdict(view_of(declared))

@@ -7,6 +7,7 @@ Rules
   A part is opened by its first delta; the host merges deltas.
 * A turn ends exactly once: `run_turn` returns, raises `ProviderError`, or is cancelled. Nothing is emitted afterwards.
 * What the agent must not run by itself it asks about through `TurnOutput`; the answer is never assumed.
+* Customizations come as `Eligible`, which only resolution makes: at the opening, with each request, and by `reconcile`.
 * Tools of declared MCP servers come from `ports.mcp.McpGateway` and from nowhere else (M6.9).
 """
 
@@ -14,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.questions import Answer, Confirmation
 from innkeeper.protocol.chat.state import (
     ChatInputAnswer,
@@ -207,6 +209,8 @@ class TurnRequest(NamedTuple):
     context: Sequence[Turn]
     config: Mapping[str, object]
     """The session's effective configuration values."""
+    customizations: Eligible
+    """What may reach the model with this request; what is named as withheld in it may not."""
     resumed: bool = False
 
 
@@ -216,6 +220,8 @@ class SessionOpening(NamedTuple):
     session: str
     directories: Sequence[str]
     config: Mapping[str, object]
+    customizations: Eligible
+    """What may reach the agent at its launch; whatever is withheld is not started, not in the first second (C6.1)."""
 
 
 class ProviderSession(Protocol):
@@ -224,6 +230,12 @@ class ProviderSession(Protocol):
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
         """Run one turn to its end. Raises ProviderError. Cancelling the task cancels the turn: the provider stops the
         agent and lets the cancellation through."""
+        ...
+
+    async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
+        """Take away and bring what is different from what the agent has, as far as it can at once (C6.2, C6.4). The
+        names of the servers that the agent lists afterwards, None where it does not say. Raises ProviderError when it
+        could not be done. Calls for one session come one after the other, also while a turn runs."""
         ...
 
     async def steer(self, chat: str, message_id: str, message: Message) -> bool:

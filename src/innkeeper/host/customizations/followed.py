@@ -35,7 +35,7 @@ Copied = tuple[DiscoveredPlugin, ...]
 
 @dataclass(eq=False, slots=True)
 class Followed:
-    """One session. `servers` None: its declarations are not read yet. `copied` are the clients' plugins that are here."""
+    """One session. `servers` None: its declarations are not read yet. `copied`: the clients' plugins that are here."""
 
     session: str
     provider: str

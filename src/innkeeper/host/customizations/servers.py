@@ -39,11 +39,10 @@ def is_host_wide(item: object) -> bool:
 
 
 def _default(entry: Mapping[str, Any], source: str, overlay: Overlay) -> bool:
-    """What the declaration says while nobody decided: it is off by its file when a global *off* is shown that nobody
-    stored."""
-    own = ((entry.get("_meta") or {}).get(_OWN) or {}).get("offInFile")
-    if own is not None:
-        return not own
+    """What the declaration says while nobody decided: it is off when its file says so, or when a global *off* is shown
+    that nobody stored."""
+    if ((entry.get("_meta") or {}).get(_OWN) or {}).get("offInFile"):
+        return False
     shown = next((one["enabled"] for one in entry.get("enablement") or () if one["kind"] == "global"), None)
     target = Target(key_of(ServerIdentity(entry["name"], source)))
     return shown is not False or overlay.find(target, "global", "") is not None

@@ -2,8 +2,8 @@
 
 Rules
 * A session is followed from when somebody looks at it or its first turn begins, until it is deleted.
-* Published is what a resolution says and nothing else, and only what is different; nothing is published before discovery
-  has come to an end, so that a restart does not empty a list for a moment.
+* Published is what a resolution says and nothing else, and only what is different; nothing is published before
+  discovery has come to an end, so that a restart does not empty a list for a moment.
 * A change of decisions is published in every session that it touches.
 """
 

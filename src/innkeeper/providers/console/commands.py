@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, assert_never
 
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import JsonObject, McpGateway, McpRefused, ServerTools
 from innkeeper.ports.questions import Caller
@@ -45,14 +46,19 @@ class Console:
                 return _tools(self._servers())
             case "resources":
                 return await self._listed(self._gateway.list_resources, "uri", text("console.noResources"))
+            case "customizations":
+                return customizations(self._request.customizations)
             case "prompts":
                 return await self._listed(self._gateway.list_prompts, "name", text("console.noPrompts"))
 
     def _servers(self) -> Sequence[ServerTools]:
+        """Those that may reach this request: what was withheld from it is not looked at."""
+        withheld = {item.id for item in self._request.customizations.withheld}
         try:
-            return self._gateway.tools(self._request.session)
+            served = self._gateway.tools(self._request.session)
         except McpRefused:
             return ()
+        return [server for server in served if server.customization_id not in withheld]
 
     async def _listed(self, ask: Any, key: str, nothing: str) -> str:
         lines: list[str] = []
@@ -104,6 +110,23 @@ def outcome(result: ToolCallResult) -> str:
         why = error["message"] if error is not None else "\n".join(words)
         return text("console.callFailed", why=why)
     return "\n".join(words) or text("console.callDone")
+
+
+def customizations(eligible: Eligible) -> str:
+    """What may reach this agent, by type, and what is withheld from it with the reason."""
+    lines = [f"{name}: {', '.join(found)}" for name, found in _by_type(eligible).items()]
+    lines.extend(text("console.withheld", type=one.type, name=one.name, why=one.reason) for one in eligible.withheld)
+    return "\n".join(lines) or text("console.noCustomizations")
+
+
+def _by_type(eligible: Eligible) -> dict[str, list[str]]:
+    found = {
+        "plugin": [plugin.name for plugin in eligible.plugins],
+        "mcpServer": [server.name for server in eligible.servers],
+    }
+    for leaf in eligible.leaves:
+        found.setdefault(leaf.type, []).append(leaf.name)
+    return {type: names for type, names in found.items() if names}
 
 
 def history(context: Sequence[Turn], turns: Sequence[Turn]) -> str:

@@ -7,8 +7,8 @@ from typing import Literal
 
 from innkeeper.texts import text
 
-Listing = Literal["help", "tools", "resources", "prompts", "history"]
-LISTINGS: tuple[Listing, ...] = ("help", "tools", "resources", "prompts", "history")
+Listing = Literal["help", "tools", "resources", "prompts", "customizations", "history"]
+LISTINGS: tuple[Listing, ...] = ("help", "tools", "resources", "prompts", "customizations", "history")
 COMMANDS = (*LISTINGS, "call", "read")
 
 

@@ -3,12 +3,14 @@
 Rules
 * It does what a line says and nothing else; what is no command is echoed.
 * A tool is called through the gateway alone, as the turn it belongs to, so every gate and filter stands before it.
+* It has what comes with the request and looks at nothing that is withheld there; between requests it has nothing.
 * It offers forks and side chats, because it keeps nothing of its own: history and context come with each request.
 """
 
 import asyncio
 from collections.abc import Mapping, Sequence
 
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import McpGateway
 from innkeeper.protocol.chat.state import Message
@@ -59,6 +61,9 @@ class ConsoleSession:
         for piece in pieces(answer):
             output.emit(TextDelta(piece, part))
             await asyncio.sleep(0)
+
+    async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
+        return None
 
     async def steer(self, chat: str, message_id: str, message: Message) -> bool:
         return False
