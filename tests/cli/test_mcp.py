@@ -334,3 +334,17 @@ def test_inputs_are_kept_for_their_owner_and_only_names_are_shown(quiet: Any) ->
     assert quiet.run("mcp", "inputs", "remove", "api-key", "--json").json()["result"] == "removed"
     assert quiet.run("mcp", "inputs", "remove", "api-key", "--json").json()["result"] == "absent"
     assert not [path for path in Path(quiet.folder).rglob("*") if path.is_file() and CANARY in path.read_text()]
+
+
+def test_status_says_that_a_host_asks_no_questions(quiet: Any) -> None:
+    """M6.3: said at start-up and in `status`."""
+    process = quiet.start("serve", "--port", "0", "--no-questions")
+    try:
+        assert process.stdout.readline().startswith("READY:")
+        done = quiet.run("status")
+        assert text("cli.status.noQuestions") in done.err
+        assert quiet.run("status", "--json").json()["questions"] is False
+    finally:
+        process.terminate()
+        _, err = process.communicate(timeout=20)
+    assert text("serve.no_questions") in err

@@ -115,7 +115,7 @@ async def test_a_session_that_is_not_there_is_told(memo, command):
 async def test_status_tells_of_the_host(memo):
     _, client, _ = memo
     status = await client.request("x-innkeeper/status")
-    assert status["sessions"] == 1 and status["runningTurns"] == 0
+    assert status["sessions"] == 1 and status["runningTurns"] == 0 and status["questions"] is True
 
 
 def test_the_page_has_every_command_and_every_field():

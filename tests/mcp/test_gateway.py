@@ -11,10 +11,11 @@ import pytest
 
 import innkeeper
 from innkeeper.mcp.connections.values import RawResult
+from innkeeper.mcp.declarations.model import StdioLaunch
 from innkeeper.mcp.gate import ALLOW_ALWAYS, ALLOW_ONCE, DENY
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.results import completed
-from innkeeper.mcp.settings import McpSettings
+from innkeeper.mcp.settings import HostServer, McpSettings
 from innkeeper.ports.decisions import Grant
 from innkeeper.ports.mcp import McpGateway, McpRefused
 from innkeeper.ports.questions import Reason, Rules
@@ -582,3 +583,75 @@ async def test_the_call_log_tells_everything_but_what_was_said(host: Any, make_a
     assert host.gateway.calls(S, "two") == ()
     await host.servers.close_session(S)
     assert host.gateway.calls(S, "mcp:one") == ()
+
+
+ODD_NAMES = ("__proto__", "constructor", "with space é", "x" * 120, "a__b")
+
+
+async def test_odd_names_of_tools_are_never_dropped_and_each_has_its_own_permission(
+    host: Any, make_answer: Any
+) -> None:
+    """Reference N1, N2, N3, N4; M2.10: at most 64 characters towards agents, one name a tool, and all can be called."""
+    switches = [word for name in ODD_NAMES for word in ("--tool", name)]
+    uri = host.declare("ws", {"one": host.entry("one", *switches)})
+    await host.servers.open_session(S, uri)
+    await host.servers.start(S, "mcp:one")
+    (shown,) = host.gateway.tools(S)
+    assert set(ODD_NAMES) <= {tool["name"] for tool in shown.tools}
+    rows = {row.tool: row for row in host.gateway.survey(S)}
+    names = [rows[name].qualified for name in ODD_NAMES]
+    assert len(set(names)) == len(ODD_NAMES)
+    assert all(len(name) <= 64 and name.startswith("mcp__one__") for name in names)
+    for name in ODD_NAMES:
+        host.asked.answers = [make_answer(True, ALLOW_ALWAYS)]
+        assert (await host.gateway.call_tool(host.caller(), "one", name, {}))["success"]
+        assert (await host.gateway.call_tool(host.caller(), "one", name, {}))["success"]
+    assert len(host.asked.questions) == len(ODD_NAMES)
+    assert sorted(grant.name for grant in host.decisions.grants) == sorted(names)
+
+
+async def test_the_gate_stands_before_the_connection_of_the_project_and_no_other_of_that_name(
+    host: Any, make_answer: Any
+) -> None:
+    """M6.5, M6.9, M5.2: the operator's server of that name is not asked about; the project's, which shadows it, is."""
+    entry = host.entry("one")
+    launch = StdioLaunch(entry["command"], tuple(entry["args"]), {}, str(host.place))
+    host.settings = McpSettings(host_servers=(HostServer("one", launch),))
+    uri = host.declare("ws", {})
+    await host.servers.open_session(S, uri)
+    await host.servers.prepare(S, "t1")
+    await host.until(lambda: bool(host.gateway.tools(S)))
+    (row, *_) = host.gateway.survey(S)
+    assert (row.outcome, row.why) == ("pass", "notOurs")
+    assert (await host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))["success"]
+    assert host.asked.questions == []
+    host.declare("ws", {"one": host.entry("one")})
+    await host.servers.refresh(S, start=False)
+    await host.servers.start(S, "mcp:one")
+    host.asked.answers = [make_answer(False)]
+    result = await host.gateway.call_tool(host.caller(), "one", "echo", {"text": "x"})
+    assert result["error"]["code"] == "TOOL_DENIED"
+    assert len(host.asked.questions) == 1
+
+
+WAYS_IN = {
+    "call_tool": {"providers/console/commands.py"},
+    "call_tool_by_person": {"host/extensions.py"},
+}
+
+
+def test_every_part_that_calls_a_tool_is_known() -> None:
+    """M6.9: who calls as an agent and who as a person is a list; what is new in it is looked at."""
+    package = Path(innkeeper.__file__).parent
+    found: dict[str, set[str]] = {name: set() for name in WAYS_IN}
+    for path in package.rglob("*.py"):
+        inside = path.relative_to(package).as_posix()
+        if inside.startswith(("mcp/connections/", "mcp/gateway.py", "ports/")):
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Attribute) and node.attr in found:
+                found[node.attr].add(inside)
+    assert found["call_tool_by_person"] == WAYS_IN["call_tool_by_person"]
+    assert WAYS_IN["call_tool"] <= found["call_tool"]
+    others = {inside for inside in found["call_tool"] - WAYS_IN["call_tool"] if not inside.startswith("mcp/endpoint/")}
+    assert others == set()

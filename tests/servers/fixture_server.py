@@ -21,6 +21,7 @@ parser.add_argument("--name", default="fixture")
 parser.add_argument("--crash", type=int, help="exit with this code at once")
 parser.add_argument("--secret-stderr", help="write this to standard error first")
 parser.add_argument("--env-stderr", help="write the value of this variable to standard error first")
+parser.add_argument("--tool", action="append", default=[], help="offer a tool of this name too")
 parser.add_argument("--hang", action="store_true", help="never answer")
 parser.add_argument("--slow", type=float, default=0, help="seconds before anything is answered")
 parser.add_argument("--ignore-term", action="store_true", help="ignore TERM and the end of input")
@@ -120,6 +121,10 @@ async def shrink(name: str, context: Context) -> str:
     server.remove_tool(name)
     await context.notify_tools_changed()
     return "shrank"
+
+
+for odd in options.tool:
+    server.add_tool(lambda: "odd", name=odd)
 
 
 @server.resource("note://one", name="one", mime_type="text/plain")

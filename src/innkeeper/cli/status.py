@@ -37,6 +37,8 @@ def status(url: str | None, token: str | None, data_dir: Path | None, as_json: b
         print_pairs(_lines(report))
         if report["installedVersion"] not in (None, report["runningVersion"]):
             note(text("cli.status.outdated"))
+        if report["questions"] is False:
+            note(text("cli.status.noQuestions"))
         _note_settings(report.get("settings") or {})
     return exit_codes.OK
 
@@ -68,6 +70,7 @@ async def _report(wanted: Any) -> dict[str, Any]:
             "agents": told.get("agents", []),
             "sessions": told.get("sessions"),
             "runningTurns": told.get("runningTurns"),
+            "questions": told.get("questions"),
             "settings": told.get("settings"),
         }
 

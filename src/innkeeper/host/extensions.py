@@ -78,6 +78,7 @@ class Extensions:
             "agents": [agent["provider"] for agent in agents],
             "sessions": len(self._core.channels("session")),
             "runningTurns": len(self._running),
+            "questions": self._settings.questions,
             "settings": self._chosen and status_document(self._chosen.current(), self._language(asker.client_id)),
         }
 

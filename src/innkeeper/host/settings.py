@@ -19,6 +19,8 @@ class HostSettings:
     language: str | None = None
     """The operator's `language`, for clients that state none (M9.4)."""
     grace: float = CLIENT_GRACE_SECONDS
+    questions: bool = True
+    """Whether the gate can ask people; told in `status` (M6.3)."""
     question_timeout: float = QUESTION_SECONDS
     """How long a person or a client is waited for inside a turn."""
     summary_delay: float = SUMMARY_DELAY_SECONDS
