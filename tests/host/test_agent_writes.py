@@ -12,7 +12,8 @@ import pytest
 from innkeeper.engine.effects import Released
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
-from innkeeper.mcp.held_file import HeldFile
+from innkeeper.mcp.held_file import GrantedFile, HeldFile
+from innkeeper.ports.mcp import DeclarationView
 from innkeeper.protocol.status import IDLE, IN_PROGRESS, IS_ARCHIVED
 
 FILE = "/repo/.mcp.json"
@@ -107,6 +108,16 @@ def test_held_fingerprints_survive_in_a_file_that_only_the_owner_reads(tmp_path:
     assert HeldFile(path).load() == {}
     HeldFile(tmp_path / "missing" / "held.json").save({"a": []})
     assert [one.name for one in tmp_path.iterdir()] == ["held.json"]
+
+
+def test_what_allowed_declarations_said_survives_too(tmp_path: Path) -> None:
+    """M4.2b: old beside new also after a restart."""
+    path = tmp_path / "granted.json"
+    views = {"sha256:1": DeclarationView(("npx", "x"), None, ("A",), (), "/repo"), "sha256:2": DeclarationView(url="u")}
+    GrantedFile(path).save(views)
+    assert GrantedFile(path).load() == views
+    path.write_text('{"sha256:1": {"command": 5}, "sha256:2": null}')
+    assert GrantedFile(path).load() == {}
 
 
 class Core:

@@ -10,7 +10,9 @@ from typing import Any
 import pytest
 
 from innkeeper.mcp.declarations.model import StdioLaunch
+from innkeeper.mcp.held_file import GrantedFile
 from innkeeper.mcp.settings import HostServer, McpSettings, WorkspaceAllowance
+from innkeeper.mcp.supervision.admission import Admission
 from innkeeper.ports.declarations import RequiredServerUnavailable
 from innkeeper.ports.mcp import McpRefused
 
@@ -192,6 +194,37 @@ async def test_changed_command_under_a_granted_name_does_not_start_and_shows_old
     await host.servers.allow(S, "mcp:one")
     await host.servers.prepare(S, "t")
     assert host.row("one").status != "needs a new grant"
+
+
+async def test_old_declaration_is_shown_after_a_restart_too(host: Any) -> None:
+    """M4.2b"""
+    host.joined["granted"] = GrantedFile(host.place / "granted.json")
+    await host.restart()
+    uri = host.declare("ws", {"one": host.entry("one", env={"A": "1"})})
+    await host.servers.open_session(S, uri)
+    await host.servers.allow(S, "mcp:one")
+    await host.servers.close()
+    host.joined["granted"] = GrantedFile(host.place / "granted.json")
+    await host.restart()
+    host.declare("ws", {"one": {"command": "/bin/evil", "args": ["--token", "abc"]}})
+    await host.servers.open_session(S, uri)
+    row = host.row("one")
+    assert (row.status, row.granted.environment, row.granted.command[0]) == (
+        "needs a new grant",
+        ("A",),
+        sys.executable,
+    )
+    assert row.present.command == ("/bin/evil", "--token", "•••")
+
+
+async def test_missing_capability_of_the_sdk_is_said_and_starts_nothing(host: Any) -> None:
+    """M7.8"""
+    host.servers._starting._admitted = lambda: Admission({"mcp": "99"}, {"connect": ("x",)})
+    host.settings = ALL
+    await host.servers.open_session(S, host.declare("ws", {"one": host.entry("one")}))
+    await host.servers.prepare(S, "t1")
+    assert (host.row("one").status, host.row("one").reason) == ("failed", "MONITORING_UNSUPPORTED")
+    assert host.log("one") == []
 
 
 async def test_files_of_the_project_cannot_make_themselves_trusted(host: Any) -> None:

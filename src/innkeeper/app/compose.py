@@ -32,8 +32,8 @@ from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
 from innkeeper.mcp.gateway import Gateway
-from innkeeper.mcp.held_file import FILE_NAME as HELD
-from innkeeper.mcp.held_file import HeldFile
+from innkeeper.mcp.held_file import GRANTED, HELD, GrantedFile, HeldFile
+from innkeeper.mcp.judging import GrantedMemory
 from innkeeper.mcp.oauth.files import FILE_NAME as TOKENS
 from innkeeper.mcp.oauth.keyrings import standard_store
 from innkeeper.mcp.oauth.service import Authorization
@@ -82,6 +82,8 @@ class Parts:
     """What this host signed in for."""
     holds: HoldMemory = field(default_factory=ForgetfulMemory)
     """Declarations that agents wrote and nobody has confirmed."""
+    granted: GrantedMemory | None = None
+    """What declarations said when a person allowed them."""
     ground: Ground = field(default_factory=Ground)
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
@@ -114,6 +116,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         agents=QuietAgents() if quiet else AgentSource(),
         tokens=standard_store(database.with_name(TOKENS)),
         holds=HeldFile(database.with_name(HELD)),
+        granted=GrantedFile(database.with_name(GRANTED)),
         ground=Ground(LocalFiles(), LocalWatches(), copies=LocalPluginCopies(database.with_name(CLIENT_PLUGINS))),
         records=RecordFile(database.with_name(RECORDS)),
     )
@@ -243,6 +246,7 @@ def _join_mcp(
         authorization=authorization,
         writes=writes,
         holds=parts.holds,
+        granted=parts.granted,
     )
     driver.observe(writes.observe)
     driver.observe(ArchivedSessions(conversation.core, servers).observe)

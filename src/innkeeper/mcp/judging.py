@@ -5,7 +5,8 @@ Rules
 * The one place that joins enablement, trust, grants, holds and worktrees, for every provider (D2, M6.6).
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Protocol
 
 from innkeeper.customizations.enablement import ClientBase, Overlay, Resolved, Target, resolve
 from innkeeper.customizations.identity import WORKSPACE_SOURCE, ServerIdentity, key_of
@@ -23,6 +24,15 @@ HOST_WIDE = Verdict(by="trustMode", bare=True)
 """The operator declared it: nothing else decides (M5.2)."""
 
 VIEWS_KEPT = 4096
+GRANTED_KEPT = 1000
+
+
+class GrantedMemory(Protocol):
+    """What allowed declarations said, by fingerprint, over a restart."""
+
+    def load(self) -> Mapping[str, DeclarationView]: ...
+
+    def save(self, views: Mapping[str, DeclarationView]) -> None: ...
 
 
 class Judge:
@@ -33,10 +43,13 @@ class Judge:
         decisions: Callable[[], Decisions],
         settings: Callable[[], McpSettings],
         authorship: Authorship,
+        granted: GrantedMemory | None = None,
     ) -> None:
         self._decisions = decisions
         self._settings = settings
         self._authorship = authorship
+        self._memory = granted
+        self._kept: dict[str, DeclarationView] = {} if granted is None else dict(granted.load())
         self._views: dict[str, DeclarationView] = {}
 
     def saw(self, declared: DeclaredServer) -> None:
@@ -45,6 +58,15 @@ class Judge:
             self._views[declared.fingerprint] = view_of(declared)
             while len(self._views) > VIEWS_KEPT:
                 del self._views[next(iter(self._views))]
+
+    def granted(self, declared: DeclaredServer) -> None:
+        """A person allowed it for good: what it said is kept over a restart."""
+        self._kept.pop(declared.fingerprint, None)
+        self._kept[declared.fingerprint] = view_of(declared)
+        while len(self._kept) > GRANTED_KEPT:
+            del self._kept[next(iter(self._kept))]
+        if self._memory is not None:
+            self._memory.save(self._kept)
 
     def resolved(self, session: MountedSession, declared: DeclaredServer) -> Resolved:
         return resolve(target_of(declared), session.place, Overlay(self._decisions()), ClientBase())
@@ -113,7 +135,9 @@ class Judge:
             unverified=supervisor is not None and supervisor.unverified,
             leaving=mount.leaving,
             project=mount.project,
-            granted=self._views.get(before) if verdict.reason == "DECLARATION_CHANGED" else None,
+            granted=(self._views.get(before) or self._kept.get(before))
+            if verdict.reason == "DECLARATION_CHANGED"
+            else None,
         )
 
     def _granted_before(self, session: MountedSession, mount: Mount) -> str:

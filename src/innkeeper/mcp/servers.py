@@ -21,7 +21,7 @@ from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.masking import masked_text, secrets_of
 from innkeeper.mcp.connections.values import Limits
 from innkeeper.mcp.host_servers import HostServers
-from innkeeper.mcp.judging import Judge, target_of
+from innkeeper.mcp.judging import GrantedMemory, Judge, target_of
 from innkeeper.mcp.mounts import Mount, MountedSession, local_path
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens
@@ -57,7 +57,8 @@ Store = Callable[[Sequence[DecisionOp]], Awaitable[None]]
 
 class ProjectServers:
     """`decisions` and `settings` give the present value; `environment` is the host's own. `writes` is the record of
-    what agents wrote, `holds` keeps what is held because of it, `worktrees` knows the worktrees that the host made."""
+    what agents wrote, `holds` keeps what is held because of it, `granted` what allowed declarations said; `worktrees`
+    knows the worktrees that the host made."""
 
     def __init__(
         self,
@@ -73,6 +74,7 @@ class ProjectServers:
         worktrees: Worktrees = lambda _workspace: None,
         writes: AgentWrites | None = None,
         holds: HoldMemory | None = None,
+        granted: GrantedMemory | None = None,
         timing: Timing | None = None,
         probe: Callable[[str], Awaitable[bool]] | None = None,
     ) -> None:
@@ -83,7 +85,7 @@ class ProjectServers:
         self._settings = settings
         self._limits = limits
         self._authorship = Authorship(writes, holds)
-        self._judge = Judge(decisions, settings, self._authorship)
+        self._judge = Judge(decisions, settings, self._authorship, granted)
         self._reader = FileReader(self._judge, self._authorship, settings, environment, worktrees, clock)
         self._place: Callable[[str, str | None], Place] = Place
         self._sessions: dict[str, MountedSession] = {}
@@ -273,6 +275,7 @@ class ProjectServers:
             raise McpRefused(declared.code or "SERVER_UNKNOWN", declared.name)
         key = found.grant_key(declared)
         await self._store([PutGrant(Grant(key, "server", declared.name, declared.fingerprint, self._clock.now()))])
+        self._judge.granted(declared)
         self._authorship.release(found.workspace, [declared])
         await self._reconcile_workspace(found.workspace)
 
