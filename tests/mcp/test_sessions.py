@@ -190,7 +190,7 @@ async def test_changed_command_under_a_granted_name_does_not_start_and_shows_old
         assert row.granted.environment == ("A",) and row.granted_at == "2026-11-30T12:00:00.000Z"
         assert row.granted != row.present or changed["env"] == {"A": "2"}
     meta = host.published("one")["_meta"]["x-innkeeper/mcp"]
-    assert meta["grantedAt"] == "2026-11-30T12:00:00.000Z" and meta["granted"]["environment"] == ("A",)
+    assert meta["grantedAt"] == "2026-11-30T12:00:00.000Z" and meta["granted"]["environment"] == ["A"]
     await host.servers.allow(S, "mcp:one")
     await host.servers.prepare(S, "t")
     assert host.row("one").status != "needs a new grant"

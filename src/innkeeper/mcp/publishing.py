@@ -166,8 +166,8 @@ def _meta(view: ServerView) -> dict[str, object]:
         "offInFile": None if declared.enabled_in_file else True,
     }
     if status == "needs a new grant":
-        optional["present"] = asdict(view_of(declared))
-        optional["granted"] = None if view.granted is None else asdict(view.granted)
+        optional["present"] = _plain(view_of(declared))
+        optional["granted"] = None if view.granted is None else _plain(view.granted)
         optional["grantedAt"] = None if verdict.void is None else verdict.void.granted_at
     return {**found, **{key: value for key, value in optional.items() if value is not None}}
 
@@ -213,6 +213,11 @@ def view_of(declared: DeclaredServer) -> DeclarationView:
         headers=declared.header_names,
         directory=launch.directory if isinstance(launch, StdioLaunch) else None,
     )
+
+
+def _plain(view: DeclarationView) -> dict[str, object]:
+    """In the types that a state has."""
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(view).items()}
 
 
 def _entry_uri(directory: str, declared: DeclaredServer) -> str:
