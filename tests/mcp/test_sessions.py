@@ -160,6 +160,16 @@ async def test_connect_on_an_allowed_server_only_retries_and_lifts_a_disconnect(
     assert host.row("one").allowed_by == "trustMode"
 
 
+async def test_connect_while_a_try_is_under_way_waits_for_that_one(host: Any) -> None:
+    host.settings = ALL
+    await host.servers.open_session(S, host.declare("ws", {"one": host.entry("one", "--slow", "0.5")}))
+    preparing = asyncio.create_task(host.servers.prepare(S, "t1"))
+    await host.listener.wait_for(lambda: host.row("one").status == "connecting")
+    await host.servers.start(S, "mcp:one")
+    assert (host.row("one").status, len(host.log("one", "start"))) == ("connected", 1)
+    await preparing
+
+
 async def test_session_acts_are_forgotten_with_the_session_and_at_a_restart(host: Any) -> None:
     """M4.3, D3: session choices do not leak."""
     uri = await host.connected("one")

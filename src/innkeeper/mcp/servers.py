@@ -434,21 +434,18 @@ class ProjectServers:
             session.trust = session.trust.granting(declared.name, declared.fingerprint, selected)
 
     async def _connect(self, session: MountedSession, name: str) -> None:
-        """Read anew, then one try now if the server may run, and wait for it."""
+        """Read anew, then one try now if the server may run; wait for it, or for the one that is under way."""
         async with session.lock:
             await self._read(session)
             mount = session.mounts.get(name)
-            trying = (
-                mount is not None
-                and not (mount.live or mount.blocked or session.closed)
-                and self._judge.verdict(session, mount).allowed
-            )
-            if mount is not None and trying:
+            if mount is None:
+                self._told.publish(session)
+                return
+            if not (mount.live or mount.blocked or session.closed) and self._judge.verdict(session, mount).allowed:
                 self._starting.begin(session, mount)
             self._told.publish(session)
-            if mount is not None:
-                self._told.publish_state(session, mount)
-        if mount is not None and trying:
+            self._told.publish_state(session, mount)
+        if mount.live and not mount.ready:
             await self._await_tries([mount])
 
     def _start_wanted(self, session: MountedSession) -> None:
