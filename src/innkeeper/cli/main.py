@@ -23,6 +23,8 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "sessions": "innkeeper.cli.sessions:sessions",
         "mcp": "innkeeper.cli.mcp:mcp",
         "config": "innkeeper.cli.config:config",
+        "customizations": "innkeeper.cli.customizations:customizations",
+        "why": "innkeeper.cli.why:why",
         "doctor": "innkeeper.cli.doctor.command:doctor",
         "completion": "innkeeper.cli.completion:completion",
     }

@@ -28,6 +28,7 @@ from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
 from innkeeper.host.core import Core, DriverCore
+from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS, CustomizationCommands
 from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.customizations.service import Customizations, Ground
 from innkeeper.host.customizations.toggles import Toggles
@@ -60,7 +61,7 @@ from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
-HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS
+HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 DIRECTORY_CHANGES = frozenset(
@@ -169,10 +170,13 @@ class HostService:
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
         extensions = self._extensions(conversation, outside)
         standard = StandardCommands(self._sessions, chats)
+        own = CustomizationCommands(core, self._servers, self._customizations, handover)
         self._watch: asyncio.Task[None] | None = None
         policy.join(self._toggles)
         driver.observe(self._observe)
-        driver.serve_commands(Commands({**standard.table(), **extensions.table(), **(extra or {})}, ids).run)
+        driver.serve_commands(
+            Commands({**standard.table(), **extensions.table(), **own.table(), **(extra or {})}, ids).run
+        )
 
     def _extensions(self, conversation: Conversation, outside: Outside) -> Extensions:
         return Extensions(
