@@ -70,7 +70,8 @@ def test_one_bad_entry_is_told_and_the_others_live(project: Any) -> None:
     done = project.run("list")
     assert "good\t" in done.out
     assert "bad:" in done.err
-    assert "[FIELD_TYPE]" in done.err
+    assert "[command] [FIELD_TYPE]" in done.err
+    assert "[command] [FIELD_TYPE]" in project.run("list", lang="zh_CN.UTF-8").err
     document = project.run("list", "--json").json()
     assert document.keys() == {"version", "session", "servers", "findings"}
     assert rows(project.run("list", "--json"))["bad"]["status"] == "invalid"
@@ -202,6 +203,7 @@ def test_the_log_of_calls_has_no_word_of_them(project: Any) -> None:
     project.declare(one=fixture("one"))
     project.run("connect", "one")
     assert project.run("logs", "one").err
+    assert project.run("logs", "one", "--stderr").err
     project.run("call", "one", "echo", json.dumps({"text": CANARY}))
     done = project.run("logs", "one", "--json")
     (call,) = done.json()["calls"]

@@ -62,7 +62,11 @@ def logs(where: Where, server: str, stderr: bool, as_json: bool) -> None:
         print_json({"session": uri, **found})
         return
     if stderr:
-        click.echo(found["stderr"], nl=not found["stderr"].endswith("\n"))
+        written = str(found["stderr"])
+        if written:
+            click.echo(written, nl=not written.endswith("\n"))
+        else:
+            note(text("cli.mcp.logs.silent"))
         return
     if not found["calls"]:
         note(text("cli.mcp.logs.none"))

@@ -7,7 +7,7 @@ import click
 
 from innkeeper.cli import exit_codes
 from innkeeper.cli.mcp.asking import Where, ask, in_session
-from innkeeper.cli.words import LANGUAGE, text
+from innkeeper.cli.words import text
 
 Row = Mapping[str, Any]
 
@@ -48,12 +48,15 @@ def show(session: str, found: Row, as_json: bool) -> None:
 
 def finding_lines(finding: Row) -> list[str]:
     """Place, code and meaning of what reading a declaration said; the remedy too where it is an error."""
+    from innkeeper import texts
     from innkeeper.errors import ERRORS
 
     place = finding["file"] + (f":{finding['line']}" if finding["line"] else "")
     server, code = finding.get("server"), str(finding["code"])
     known = ERRORS.get(code)
-    said = str(finding["message"]) if known is None or LANGUAGE == "en" else text(known.meaning)
+    said = str(finding["message"])
+    if known is not None and said.startswith(english := texts.text(known.meaning)):
+        said = text(known.meaning) + said.removeprefix(english)
     lines = [f"{place}: {f'{server}: ' if server else ''}{said} [{code}]"]
     if known is not None and finding["severity"] == "error":
         lines.append(f"  {text(known.remedy)}")
