@@ -55,9 +55,11 @@ def add_section(document: Document, start: int, lines: Sequence[str]) -> Splice:
 
 
 def add_section_before(document: Document, section: Section, lines: Sequence[str]) -> Splice:
-    """A header and its entries above another one and the comment that belongs to that."""
+    """A header and its entries above another one and the comment that belongs to that; close to it where that one is
+    close to what is above."""
     start = _with_comment_above(document, section)
-    return Splice(start, start, document.newline.join([*lines, "", ""]))
+    close = start > 0 and not document.blank(document.line_start(start - 1))
+    return Splice(start, start, document.newline.join([*lines, ""] if close else [*lines, "", ""]))
 
 
 def remove_sections(document: Document, leaving: Sequence[Section]) -> list[Splice]:
@@ -67,6 +69,8 @@ def remove_sections(document: Document, leaving: Sequence[Section]) -> list[Spli
         start, end = run[0].start, content_end(document, run[-1])
         if start and document.blank(document.line_start(start - 1)):
             start = document.line_start(start - 1)
+        elif start == 0 and document.blank(end):
+            end = document.next_line(end)
         spans.append(Splice(start, end))
     return spans
 
