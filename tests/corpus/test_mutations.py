@@ -185,3 +185,42 @@ def test_mutated_corpus_files_never_raise(shared: Path, tmp_path: Path) -> None:
             check_what_is_told(tmp_path, None)
         (tmp_path / target).unlink()
     assert len(files) > 100
+
+
+SIZE = 1_000_000
+HOSTILE = {
+    "dotted key": (".codex/config.toml", lambda: "a." * (SIZE // 2) + "b = 1"),
+    "dotted header": (".codex/config.toml", lambda: "[" + '"a".' * (SIZE // 4) + "b]"),
+    "bare run": (".codex/config.toml", lambda: "a" * SIZE),
+    "quotes": (".codex/config.toml", lambda: "'\"" * (SIZE // 2)),
+    "many tables": (".codex/config.toml", lambda: "".join(f"[mcp_servers.s{n}]\n" for n in range(SIZE // 25))),
+    "many fields": (".mcp.json", lambda: entry({f"comand{n}": 1 for n in range(SIZE // 20)})),
+    "many servers": (".mcp.json", lambda: json.dumps({"mcpServers": {f"s{n}": {} for n in range(SIZE // 15)}})),
+    "many arguments": (".mcp.json", lambda: entry({"command": "n", "args": ["--key", "x"] * (SIZE // 16)})),
+    "many variables": (".mcp.json", lambda: entry({"command": "n", "args": ["${HOME}" * (SIZE // 8)]})),
+    "open variables": (".mcp.json", lambda: entry({"command": "n", "args": ["${a:-" * (SIZE // 8)]})),
+    "half tokens": (".mcp.json", lambda: entry({"command": "-eyJ" * (SIZE // 8)})),
+    "query": (".mcp.json", lambda: entry({"url": "https://x.example/?" + "key" * (SIZE // 60)})),
+    "long name": (".mcp.json", lambda: json.dumps({"mcpServers": {"x" * (SIZE // 2): {"command": "n"}}})),
+    "comments": (".mcp.json", lambda: "/* */" * (SIZE // 5)),
+    "open comments": (".mcp.json", lambda: "/*" * (SIZE // 2)),
+    "shell": (".gemini/settings.json", lambda: json.dumps({"mcpServers": {"a": {"command": "$H%H" * (SIZE // 5)}}})),
+    "environment": (".mcp.json", lambda: entry({"command": "n", "env": {f"K{n}": "v" for n in range(SIZE // 20)}})),
+}
+
+
+def entry(fields: dict[str, object]) -> str:
+    return json.dumps({"mcpServers": {"a": fields}})
+
+
+@pytest.mark.parametrize("case", sorted(HOSTILE))
+def test_files_made_to_be_slow_are_read_all_the_same(tmp_path: Path, case: str) -> None:
+    """A file of the largest size takes no time by the square of its length: a minute ends this test."""
+    file, make = HOSTILE[case]
+    (tmp_path / file).parent.mkdir(exist_ok=True)
+    (tmp_path / file).write_text(make())
+    check_what_is_told(tmp_path, None)
+    resolved = Resolver().resolve(os.fspath(tmp_path), Reading(SECRETS, presets=PRESETS))
+    diagnostics = [*resolved.diagnostics, *(found for e in resolved.entries for found in e.server.diagnostics)]
+    assert all(len(found.message) <= 200 and len(found.detail) <= 1_200 for found in diagnostics)
+    assert resolved.entries or resolved.diagnostics

@@ -84,7 +84,7 @@ def test_toml_places_are_those_of_headers_and_keys() -> None:
         ("<<<<<<< HEAD\n", "FILE_SYNTAX", 1),
         ('a = "x', "FILE_SYNTAX", 1),
         ("a = " + "[" * 5000, "FILE_TOO_DEEP", 0),
-        ("a" + ".a" * (DECLARATION_DEPTH + 5) + " = 1", "FILE_TOO_DEEP", 0),
+        ("a" + ".a" * (DECLARATION_DEPTH + 5) + " = 1", "FILE_TOO_DEEP", 1),
     ],
 )
 def test_what_is_no_toml_says_where(text: str, code: str, line: int) -> None:

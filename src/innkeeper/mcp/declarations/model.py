@@ -187,7 +187,7 @@ def diagnostic(
     """The finding `code` with its text from the catalogue. `detail` is a field path, a key, or a count: no value.
     Control characters and lone surrogates of names in a file never reach a terminal or an encoder raw."""
     severity: Severity = "note" if ERRORS[code].severity == "note" else "error"
-    shown = printable(detail)
+    shown = printable(detail[:DIAGNOSTIC_CHARACTERS])
     return Diagnostic(severity, code, message_of(code, shown, hint), file, line, server, shown, hint)
 
 

@@ -27,6 +27,9 @@ TRUST_CLAIMS: Final = frozenset(
 )
 """Keys by which a file says that something is allowed. They are never imported."""
 
+LOOKED_AT: Final = 8
+"""Unknown fields that are compared with the known ones."""
+
 _POLICIES: Final = frozenset({"permission_policy", "approval_mode"})
 _FILE_CLAIMS: Final = (
     ("enableAllProjectMcpServers",),
@@ -129,7 +132,7 @@ def _unknown_hint(preset: Preset, unknown: list[str], own: set[str], foreign: se
         return "swallowed"
     if set(unknown) <= set(foreign):
         return "foreignSwitch"
-    close = [key for key in unknown if key not in own and difflib.get_close_matches(key, list(own), 1, 0.7)]
+    close = [key for key in unknown[:LOOKED_AT] if key not in own and difflib.get_close_matches(key, list(own), 1, 0.7)]
     return "nearField" if close else ""
 
 

@@ -2,6 +2,7 @@
 
 Rules
 * Guesses serve notes only and never reject; masking is no guess: everything that may hold a secret is masked.
+* Guesses look at the first `SCANNED` characters: a file may be made to be slow to look at.
 """
 
 import re
@@ -10,10 +11,11 @@ from typing import Final
 from urllib.parse import urlsplit, urlunsplit
 
 MASK: Final = "•••"
+SCANNED: Final = 8_192
 
 _TOKEN: Final = re.compile(
     r"(?<![A-Za-z0-9])(gh[pousr]_[A-Za-z0-9]{20,}|github_pat_\w{20,}|glpat-[\w-]{16,}|sk-[\w-]{20,}|sbp_[0-9a-f]{20,}"
-    r"|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|eyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*)"
+    r"|xox[abprs]-[\w-]{10,}|AKIA[0-9A-Z]{16}|AIza[\w-]{30,}|npm_[A-Za-z0-9]{30,}|eyJ[\w-]{10,500}\.[\w-]{10,500}\.)"
 )
 _NAME: Final = re.compile(r"(?i)(api[_-]?key|access[_-]?key|token|secret|passw(or)?d|credential|authorization|^key$)")
 _FLAG: Final = re.compile(r"(?i)^--?(api-?key|access-?token|key|token|secret|password|passwd|auth)(=(.*))?$", re.DOTALL)
@@ -24,17 +26,17 @@ _PLACEHOLDER: Final = re.compile(
     r"|^<[a-z][^<>\n]*>$|=<[a-z][^<>\n]*>$|\btodo\b",
     re.MULTILINE,
 )
-_QUERY_SECRET: Final = re.compile(r"(?i)^[^=]*(key|token|secret|passw|auth|sig)[^=]*=.+")
+_QUERY_SECRET: Final = re.compile(r"(?i)key|token|secret|passw|auth|sig")
 
 
 def has_token(text: str) -> bool:
     """Whether a well-known form of token stands in the text."""
-    return _TOKEN.search(text) is not None
+    return _TOKEN.search(text, 0, SCANNED) is not None
 
 
 def is_placeholder(value: str) -> bool:
     """A value, or a line of values, that somebody was meant to replace."""
-    return _PLACEHOLDER.search(value) is not None
+    return _PLACEHOLDER.search(value, 0, SCANNED) is not None
 
 
 def has_secret(name: str, value: str) -> bool:
@@ -55,7 +57,7 @@ def secret_arguments(arguments: Iterable[str]) -> bool:
             return True
         if assigned and has_secret(assigned[1], assigned[2].strip("\"'")):
             return True
-        if _TOKEN.search(argument):
+        if has_token(argument):
             return True
         expected = bool(flag and flag[2] is None)
     return False
@@ -68,8 +70,9 @@ def secret_address(url: str) -> bool:
         password = parts.password
     except ValueError:
         return False
-    named = any(_QUERY_SECRET.match(pair) and "$" not in pair for pair in parts.query.split("&"))
-    return bool(password and "$" not in password) or named or bool(_TOKEN.search(url))
+    pairs = (pair.partition("=") for pair in parts.query.split("&"))
+    named = any(value and "$" not in value and _QUERY_SECRET.search(name) for name, _, value in pairs)
+    return bool(password and "$" not in password) or named or has_token(url)
 
 
 def mask_address(url: str) -> str:
@@ -85,7 +88,7 @@ def mask_address(url: str) -> str:
             place = place.encode("idna").decode()
         except UnicodeError:
             return MASK
-    path = "/".join(MASK if _TOKEN.search(part) or _long(part) else part for part in parts.path.split("/"))
+    path = "/".join(MASK if has_token(part) or _long(part) else part for part in parts.path.split("/"))
     return urlunsplit(
         (
             parts.scheme,
@@ -114,7 +117,7 @@ def mask_arguments(arguments: Iterable[str]) -> list[str]:
         elif "://" in argument:
             shown.append(mask_address(argument))
         else:
-            shown.append(MASK if _TOKEN.search(argument) or _long(argument) else argument)
+            shown.append(MASK if has_token(argument) or _long(argument) else argument)
         expected = bool(flag and flag[2] is None)
     return shown
 

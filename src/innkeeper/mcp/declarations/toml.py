@@ -17,10 +17,14 @@ from innkeeper.editing.toml.reading import TomlInvalid
 from innkeeper.editing.toml.reading import parse as parse_newer
 from innkeeper.editing.toml.scanner import scan
 from innkeeper.limits import DECLARATION_DEPTH, KIB
-from innkeeper.mcp.declarations.tree import Document, FormatError, Member, Node
+from innkeeper.mcp.declarations.tree import Document, FormatError, Member, Node, line_of
 
 SLOW_FORMAT_BYTES: Final = 256 * KIB
 """Readers that take seconds for a mebibyte get no more than this."""
+
+_KEY_PART: Final = r"""(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+"""
+_LONG_KEY: Final = re.compile(rf"""(?<![\w."'-])(?:{_KEY_PART}){{{DECLARATION_DEPTH + 1}}}""")
+"""A dotted key with more parts than levels are allowed: the parser takes time by the square of its length."""
 
 Path = tuple[str, ...]
 Span = tuple[int, int]
@@ -38,6 +42,8 @@ def parse(text: str) -> Document:
 
 
 def _read(body: str) -> Mapping[str, Any]:
+    if (found := _LONG_KEY.search(body)) is not None:
+        raise FormatError("FILE_TOO_DEEP", line_of(body, found.start()))
     try:
         return tomllib.loads(body)
     except RecursionError:

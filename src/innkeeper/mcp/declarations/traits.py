@@ -50,12 +50,14 @@ DIFFERENCES: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
 )
 """Client -> traits that it treats differently. The text is `declaration.hint.<client><trait>`."""
 
-_PLAIN_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]*)?\}")
+_PLAIN_VARIABLE: Final = re.compile(r"\$\{[A-Za-z_][A-Za-z0-9_]*(:-[^}]{0,200})?\}")
 _NAMED_VARIABLE: Final = re.compile(
     r"\$\{(input|env):|\$\{(workspaceFolder|workspaceFolderBasename|userHome|pathSepar)"
 )
 _OWN: Final = frozenset({"workspaceFolder", "workspaceFolderBasename", "userHome", "pathSeparator", "configDir"})
 CURSOR_NAME_LIMIT: Final = 30
+SCANNED: Final = 8_192
+"""A file may be made to be slow to look at: no more characters of a value are looked at."""
 
 
 def traits_of(source: Source, member: Member, written: Written | None) -> frozenset[str]:
@@ -93,7 +95,7 @@ def _of_written(entry: Node, written: Written | None) -> set[str]:
 
 
 def _variables(entry: Node) -> set[str]:
-    texts = list(_strings(entry, 0))
+    texts = [text[:SCANNED] for text in _strings(entry, 0) if "${" in text]
     plain = [match for text in texts for match in _PLAIN_VARIABLE.findall(text)]
     bare = {m[0].removeprefix("${").partition(":-")[0].rstrip("}") for t in texts for m in _PLAIN_VARIABLE.finditer(t)}
     named = any(_NAMED_VARIABLE.search(text) for text in texts)
