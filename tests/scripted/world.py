@@ -12,12 +12,14 @@ from typing import Any
 from innkeeper.engine.effects import Frame
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
+from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.stages import TurnStages
 from innkeeper.ports.ids import Ids
+from innkeeper.ports.records import MemoryRecords
 from innkeeper.protocol.check import check_action
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
@@ -214,7 +216,11 @@ class World:
         more: tuple[Provider, ...] = (),
         ids: Ids | None = None,
         stages: TurnStages | None = None,
+        ground: Ground | None = None,
+        records: MemoryRecords | None = None,
     ) -> None:
+        self.ground = ground or Ground()
+        self.records = records or MemoryRecords()
         self.log = log or MemoryLog()
         self.mcp = mcp or FakeMcp()
         self.settings = settings or HostSettings(version="1.2.3", summary_delay=0.001, close_timeout=0.2)
@@ -227,8 +233,9 @@ class World:
 
     async def start(self) -> "World":
         policy = HostPolicy()
-        self.hub = Hub(await self.log.open(), settings=HubSettings(), policy=policy, methods=HOST_METHODS)
-        self.driver = Driver(self.hub, self.log, self.clock)
+        image = await self.log.open()
+        self.hub = Hub(image, settings=HubSettings(), policy=policy, methods=HOST_METHODS)
+        self.driver = Driver(self.hub, self.log, self.clock, decisions=image.decisions)
         conversation = Conversation(self.driver, self.settings)
         self.conversation = conversation
         self.mcp.questions = conversation.questions
@@ -240,6 +247,8 @@ class World:
             declarations=FakeDeclarations(self.mcp),
             clock=self.clock,
             ids=self.ids,
+            ground=self.ground,
+            records=self.records,
         )
         self.service = HostService(self.driver, conversation, outside, policy, self.settings, stages=self.stages)
         self.mcp.listener = self.service.listener
@@ -258,6 +267,7 @@ class World:
             if task is not asyncio.current_task() and self._is_ours(task):
                 task.cancel()
         changed.setdefault("mcp", FakeMcp(declared=self.mcp.declared))
+        changed.setdefault("ground", self.ground)
         return await World(log=survivor, settings=self.settings, ids=CountingIds("later"), **changed).start()
 
     async def until(self, found: Callable[[], Any]) -> Any:

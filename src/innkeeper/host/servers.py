@@ -32,6 +32,7 @@ class Servers:
         self._mcp = mcp
         self._customizations = customizations
         customizations.when_decided(self.decided)
+        customizations.read_servers_by(self.read)
         self._reading: dict[str, asyncio.Task[None]] = {}
         self._busy: dict[str, asyncio.Lock] = {}
 

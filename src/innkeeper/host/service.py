@@ -144,7 +144,7 @@ class HostService:
         self._toggles = Toggles(core, self._customizations, clock)
         self._servers = Servers(core, outside.mcp, self._customizations)
         self._records = outside.records
-        handover = Handover(core, self._servers, self._customizations, outside.gateway, outside.records, clock)
+        handover = Handover(core, self._customizations, outside.gateway, outside.records, clock)
         self._handover = handover
         self._backings = Backings(core, providers, handover)
         self._customizations.listen(self._reconcile)
@@ -170,7 +170,7 @@ class HostService:
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
         extensions = self._extensions(conversation, outside)
         standard = StandardCommands(self._sessions, chats)
-        own = CustomizationCommands(core, self._servers, self._customizations, handover)
+        own = CustomizationCommands(core, self._customizations, handover)
         self._watch: asyncio.Task[None] | None = None
         policy.join(self._toggles)
         driver.observe(self._observe)
@@ -247,7 +247,6 @@ class HostService:
     def _subscribed(self, channel: str) -> None:
         self._restore.looked_at(channel)
         if self._core.kind(channel) == "session":
-            self._core.spawn(self._servers.read(channel), f"declarations of {channel}")
             self._core.spawn(self._customizations.read(channel), f"customizations of {channel}")
 
     def _released(self, released: Released) -> None:

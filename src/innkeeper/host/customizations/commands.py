@@ -17,7 +17,6 @@ from innkeeper.host.customizations.service import Customizations
 from innkeeper.host.customizations.telling import explained, tree
 from innkeeper.host.customizations.toggles import HOST_WIDE
 from innkeeper.host.faults import bad_params, no_session
-from innkeeper.host.servers import Servers
 from innkeeper.ports.decisions import Scope
 from innkeeper.ports.mcp import ToggleRefused
 from innkeeper.protocol.errors import NOT_FOUND, RpcError
@@ -30,9 +29,8 @@ CUSTOMIZATION_METHODS = frozenset(PREFIX + verb for verb in ("list", "why", "pin
 
 
 class CustomizationCommands:
-    def __init__(self, core: Core, servers: Servers, customizations: Customizations, handover: Handover) -> None:
+    def __init__(self, core: Core, customizations: Customizations, handover: Handover) -> None:
         self._core = core
-        self._servers = servers
         self._customizations = customizations
         self._handover = handover
 
@@ -82,7 +80,6 @@ class CustomizationCommands:
         uri = _text(params, "channel")
         if self._core.kind(uri) != "session":
             raise no_session(uri)
-        await self._servers.read(uri)
         await self._customizations.read(uri)
         resolution = self._customizations.resolution(uri)
         if resolution is None:

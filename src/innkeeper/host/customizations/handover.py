@@ -17,7 +17,6 @@ from innkeeper.customizations.explain import ProviderVerdict
 from innkeeper.customizations.exposure import AuditRecord, Occasion, audit, expose
 from innkeeper.host.core import Core
 from innkeeper.host.customizations.service import Customizations
-from innkeeper.host.servers import Servers
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.mcp import McpGateway, McpRefused
@@ -37,14 +36,12 @@ class Handover:
     def __init__(
         self,
         core: Core,
-        servers: Servers,
         customizations: Customizations,
         gateway: McpGateway,
         records: Records,
         clock: Clock,
     ) -> None:
         self._core = core
-        self._servers = servers
         self._customizations = customizations
         self._gateway = gateway
         self._records = records
@@ -57,7 +54,6 @@ class Handover:
 
     async def eligible(self, session: str) -> Eligible:
         """What may reach the agent now, everything looked at. Raises ProviderError: the session is gone."""
-        await self._servers.read(session)
         await self._customizations.read(session)
         found = self._customizations.eligible(session)
         if found is None:

@@ -9,7 +9,7 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -72,6 +72,11 @@ class Customizations:
         self._listeners: list[Callable[[str], None]] = []
         self._deciding: list[Callable[[Sequence[str]], None]] = []
         self._closing: list[Callable[[str], None]] = []
+        self._read_servers: Callable[[str], Awaitable[None]] | None = None
+
+    def read_servers_by(self, read: Callable[[str], Awaitable[None]]) -> None:
+        """How the declarations of a session are read; `servers_are` is told what they say."""
+        self._read_servers = read
 
     def when_closed(self, listener: Callable[[str], None]) -> None:
         """Be told each session that is not followed any more."""
@@ -102,8 +107,11 @@ class Customizations:
         self._changed(session)
 
     async def read(self, session: str) -> None:
-        """The session's places have been looked at when this returns, or that took too long. Never raises."""
+        """The session's places and declarations have been looked at when this returns, or that took too long. Never
+        raises."""
         await self.situate(session)
+        if self._read_servers is not None:
+            await self._read_servers(session)
         followed = self._followed.get(session)
         if followed is None:
             return
