@@ -31,6 +31,7 @@ from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outs
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
+from innkeeper.mcp.endpoint.endpoints import Endpoints
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.held_file import GRANTED, HELD, GrantedFile, HeldFile
 from innkeeper.mcp.judging import GrantedMemory
@@ -40,10 +41,12 @@ from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
+from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
 from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.processes import Processes
+from innkeeper.ports.questions import Caller
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.providers.console import ConsoleProvider
@@ -93,7 +96,8 @@ class Parts:
 class AgentSource:
     """Which agents a host has. `console` is built in; others are found in what is installed."""
 
-    def providers(self, gateway: McpGateway, ids: Ids) -> Sequence[Provider]:
+    def providers(self, gateway: McpGateway, endpoints: McpEndpoints, ids: Ids) -> Sequence[Provider]:
+        """`endpoints` are for agents in processes of their own; the console calls the gateway."""
         return (ConsoleProvider(gateway, ids),)
 
 
@@ -160,8 +164,9 @@ class Host:
         live = given.live or MemorySettings(started=settings)
         preferences = Preferences(live, settings, given.inputs)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
+        self._endpoints = _join_endpoints(self._servers, gateway, conversation, parts.ids)
         outside = Outside(
-            providers=parts.agents.providers(gateway, parts.ids),
+            providers=parts.agents.providers(gateway, self._endpoints, parts.ids),
             mcp=self._servers,
             gateway=gateway,
             declarations=self._servers,
@@ -193,6 +198,7 @@ class Host:
         """End turns, servers and processes, store everything. State stays as it is, for the next start."""
         self._follow.end()
         await self.service.close()
+        await self._endpoints.close()
         await self._authorization.close()
         await self._processes.close()
         await self.driver.close(seconds=seconds)
@@ -211,6 +217,22 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
         await parts.store.close(last_seq=image.reserved)
         raise
     return host
+
+
+def _join_endpoints(servers: ProjectServers, gateway: Gateway, conversation: Conversation, ids: Ids) -> Endpoints:
+    """What agents in processes of their own are given; it listens when the first one is (architecture §5)."""
+
+    def current(session: str, subagent: str | None) -> Caller | None:
+        turns = conversation.running.of_session(session)
+        if not turns:
+            return None
+        newest = max(turns, key=lambda turn: turn.began)
+        return Caller(session, newest.chat, newest.turn_id, ids.new(), subagent=subagent is not None)
+
+    endpoints = Endpoints(gateway=gateway, current=current)
+    servers.watch(endpoints.changed)
+    gateway.log_to(endpoints.logged)
+    return endpoints
 
 
 def _join_tokens(conversation: Conversation, parts: Parts, given: Circumstances) -> Authorization:
