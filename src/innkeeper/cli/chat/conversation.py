@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from innkeeper.cli.chat.form import ask_form
 from innkeeper.cli.chat.transcript import Piece, TurnPrinter, plain
+from innkeeper.cli.chat.wording import own_words
 from innkeeper.cli.failures import CliError
 from innkeeper.cli.words import text
 from innkeeper.client import Channel, Rejected, turns
@@ -127,7 +128,7 @@ class Conversation:
         """What waits for the person, in its order: its text, and how to ask."""
         state = self._chat.state
         found: dict[str, tuple[str, Callable[[], Awaitable[None]]]] = {}
-        for call in turns.tool_calls_to_confirm(state):
+        for call in map(own_words, turns.tool_calls_to_confirm(state)):
             key = f"{call['status']} {call['toolCallId']}"
             found[key] = (plain(call["invocationMessage"]), partial(self._ask_call, key, turn_id, call))
         for request in turns.inputs_to_answer(state):
