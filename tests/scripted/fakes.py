@@ -240,6 +240,7 @@ class FakeMcp:
             "uri": f"file:///w/.mcp.json#{server.name}",
             "name": server.name,
             "enablement": [{"kind": "global", "enabled": server.enabled}],
+            "_meta": {"x-innkeeper/mcp": {"offInFile": not server.enabled}},
             "state": {"kind": server.state},
         }
 

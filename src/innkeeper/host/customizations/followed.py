@@ -66,7 +66,7 @@ class Followed:
 
     def resolved_with(self, overlay: Overlay, workspaces: Workspaces) -> Resolution:
         """The same with other decisions; nothing is kept of it."""
-        items = self.items(overlay)
+        items = self.items()
         facts = SessionFacts(
             session=self.session,
             decisions_read=True,
@@ -78,9 +78,9 @@ class Followed:
         )
         return Resolution(items, ScopedEnablement(context, overlay))
 
-    def items(self, overlay: Overlay) -> Sequence[RawItem]:
+    def items(self) -> Sequence[RawItem]:
         """Everything that is there, unresolved."""
-        servers = (server_item(entry, overlay) for entry in self.servers or ())
+        servers = (server_item(entry) for entry in self.servers or ())
         return [*self._containers(), *self.copied, *self.copies.unread(self.clients), *servers]
 
     def clients_say(self, state: Entry) -> tuple[str, ...]:
