@@ -303,7 +303,7 @@ async def test_toggle_that_cannot_be_stored_is_refused_and_a_stranger_is_not_our
 async def test_server_that_does_not_start_has_its_error_and_harms_no_other(
     host: Any, switches: tuple[str, ...], code: str, detail: str
 ) -> None:
-    host.servers._limits = type(host.limits)(start=3.0)
+    host.servers._starting._limits = type(host.limits)(start=3.0)
     host.settings = McpSettings(trust_mode="all")
     uri = host.declare("ws", {"bad": host.entry("bad", *switches), "one": host.entry("one")})
     await host.servers.open_session(S, uri)

@@ -76,14 +76,12 @@ class ProjectServers:
         holds: HoldMemory | None = None,
         granted: GrantedMemory | None = None,
         timing: Timing | None = None,
-        probe: Callable[[str], Awaitable[bool]] | None = None,
     ) -> None:
         self._authorization = authorization or Authorization(store=MemoryTokens(), clock=clock)
         self._clock = clock
         self._decisions = decisions
         self._store = store
         self._settings = settings
-        self._limits = limits
         self._authorship = Authorship(writes, holds)
         self._judge = Judge(decisions, settings, self._authorship, granted)
         self._reader = FileReader(self._judge, self._authorship, settings, environment, worktrees, clock)
@@ -100,7 +98,6 @@ class ProjectServers:
             reader=self._reader,
             changed=self._told.changed,
             idle=self._idle,
-            probe=probe,
         )
         self._host = HostServers(self._starting)
 
@@ -441,11 +438,13 @@ class ProjectServers:
             if mount is None:
                 self._told.publish(session)
                 return
+            trying = mount.live and not mount.ready
             if not (mount.live or mount.blocked or session.closed) and self._judge.verdict(session, mount).allowed:
                 self._starting.begin(session, mount)
+                trying = True
             self._told.publish(session)
             self._told.publish_state(session, mount)
-        if mount.live and not mount.ready:
+        if trying:
             await self._await_tries([mount])
 
     def _start_wanted(self, session: MountedSession) -> None:
