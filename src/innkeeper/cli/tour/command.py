@@ -4,6 +4,7 @@ import asyncio
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,37 +20,39 @@ if TYPE_CHECKING:
 
 
 @click.command(help=text("cli.tour.help"), epilog=text("cli.tour.epilog"))
+@click.argument("what", required=False, type=click.Choice(["enablement"]), metavar="[enablement]")
 @json_option
-def tour(as_json: bool) -> int:
+def tour(what: str | None, as_json: bool) -> int:
     """Its help is in the catalogue."""
     from innkeeper.cli.reach import run
+    from innkeeper.cli.tour.enablement import ENABLEMENT_STEPS
+    from innkeeper.cli.tour.steps import STEPS
 
     with tempfile.TemporaryDirectory(prefix="innkeeper-tour-") as folder:
-        return run(_tour(Path(folder).resolve(), as_json))
+        return run(_tour(Path(folder).resolve(), ENABLEMENT_STEPS if what == "enablement" else STEPS, as_json))
 
 
-async def _tour(folder: Path, as_json: bool) -> int:
+async def _tour(folder: Path, steps: "Sequence[Step]", as_json: bool) -> int:
     from innkeeper.cli.output import note, print_json_line
     from innkeeper.cli.tour.guest import Company
     from innkeeper.cli.tour.stage import Stage
-    from innkeeper.cli.tour.steps import STEPS
 
     stage = Stage(folder)
     company, began, passed = Company(stage), time.monotonic(), 0
     try:
-        for step in STEPS:
+        for step in steps:
             if not await _show(step, company, as_json):
                 break
             passed += 1
-        tail = stage.log_tail() if passed < len(STEPS) else ""
+        tail = stage.log_tail() if passed < len(steps) else ""
     finally:
         try:
             await company.leave()
         finally:
             await asyncio.shield(stage.tidy())
-    ok, milliseconds = passed == len(STEPS), _since(began)
+    ok, milliseconds = passed == len(steps), _since(began)
     if as_json:
-        print_json_line({"ok": ok, "steps": len(STEPS), "passed": passed, "ms": milliseconds})
+        print_json_line({"ok": ok, "steps": len(steps), "passed": passed, "ms": milliseconds})
     else:
         click.echo(text("cli.tour.allPassed" if ok else "cli.tour.failed", n=passed, ms=f"{milliseconds:,}"))
     if tail:

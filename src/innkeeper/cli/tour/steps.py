@@ -37,11 +37,11 @@ async def open_session(company: Company) -> str:
 async def not_unasked(company: Company) -> str:
     """A whole turn has passed, so that whatever starts for a turn would have started."""
     turn = await company.guest.say("hello")
-    _expect(turn["state"] == "complete" and "hello" in words_of(turn), "cli.tour.noEcho")
+    expect(turn["state"] == "complete" and "hello" in words_of(turn), "cli.tour.noEcho")
     for name in SERVERS:
         state = company.guest.server(name)["state"]["kind"]
-        _expect(state == "stopped", "cli.tour.startedUnasked", name=name, state=state)
-    _expect(not company.stage.server_processes(), "cli.tour.startedUnasked", name="?", state="?")
+        expect(state == "stopped", "cli.tour.startedUnasked", name=name, state=state)
+    expect(not company.stage.server_processes(), "cli.tour.startedUnasked", name="?", state="?")
     return text("cli.tour.notUnasked", names=", ".join(SERVERS))
 
 
@@ -49,9 +49,9 @@ async def connect_servers(company: Company) -> str:
     for name in SERVERS:
         listed = await company.guest.ask("connect", server=name)
         row = next(row for row in listed["items"] if row["name"] == name)
-        _expect(row["status"] == "connected", "cli.tour.notConnected", name=name, status=row["status"])
+        expect(row["status"] == "connected", "cli.tour.notConnected", name=name, status=row["status"])
     company.running = company.stage.server_processes()
-    _expect(len(company.running) == len(SERVERS), "cli.tour.noProcess")
+    expect(len(company.running) == len(SERVERS), "cli.tour.noProcess")
     return text("cli.tour.connect", pids=", ".join(map(str, company.running)))
 
 
@@ -64,18 +64,18 @@ async def second_client(company: Company) -> str:
 async def deny(company: Company) -> str:
     turn = await company.guest.say(CALL, decide="deny")
     (call,) = calls_of(turn)
-    _expect(
+    expect(
         call["status"] == "cancelled" and call.get("reason") == "denied", "cli.tour.notDenied", status=call["status"]
     )
-    _expect(turn["state"] == "complete", "cli.tour.turnEnded", state=turn["state"])
+    expect(turn["state"] == "complete", "cli.tour.turnEnded", state=turn["state"])
     return text("cli.tour.deny")
 
 
 async def allow(company: Company) -> str:
     turn = await company.guest.say(CALL, decide="approve")
     (call,) = calls_of(turn)
-    _expect(call["status"] == "completed" and bool(call.get("success")), "cli.tour.notAllowed", status=call["status"])
-    _expect("5" in words_of(turn), "cli.tour.wrongResult", result=words_of(turn))
+    expect(call["status"] == "completed" and bool(call.get("success")), "cli.tour.notAllowed", status=call["status"])
+    expect("5" in words_of(turn), "cli.tour.wrongResult", result=words_of(turn))
     return text("cli.tour.allow", label=(call.get("selectedOption") or {}).get("label", "?"))
 
 
@@ -92,8 +92,8 @@ async def disable(company: Company) -> str:
     if isinstance(outcome, Rejected):
         raise StepFailed(outcome.reason)
     await guest.session.wait_for(lambda _: guest.server()["state"]["kind"] == "stopped", STEP_SECONDS)
-    _expect(_decided(guest.server()), "cli.tour.noDecision")
-    _expect(await company.stage.servers_gone(EXAMPLE), "cli.tour.stillRuns")
+    expect(_decided(guest.server()), "cli.tour.noDecision")
+    expect(await company.stage.servers_gone(EXAMPLE), "cli.tour.stillRuns")
     return text("cli.tour.disable", directory=company.stage.project)
 
 
@@ -104,10 +104,10 @@ async def tool_gone(company: Company) -> str:
 
 async def kill(company: Company) -> str:
     company.before = company.guest.chat.confirmed
-    _expect(len(company.stage.server_processes()) == len(SERVERS) - 1, "cli.tour.noProcess")
+    expect(len(company.stage.server_processes()) == len(SERVERS) - 1, "cli.tour.noProcess")
     await company.stage.kill_host()
     await company.leave()
-    _expect(await company.stage.servers_gone(), "cli.tour.outlived")
+    expect(await company.stage.servers_gone(), "cli.tour.outlived")
     return text("cli.tour.kill")
 
 
@@ -116,8 +116,8 @@ async def restart(company: Company) -> str:
     client = await company.doors.enter_async_context(visit(company.stage, "later"))
     company.first = await Guest.join(client, company.session_uri)
     now = company.guest.chat.confirmed
-    _expect(now["turns"] == company.before["turns"], "cli.tour.lost")
-    _expect(_decided(company.guest.server()), "cli.tour.noDecision")
+    expect(now["turns"] == company.before["turns"], "cli.tour.lost")
+    expect(_decided(company.guest.server()), "cli.tour.noDecision")
     await _without_tool(company.guest)
     return text("cli.tour.restart", port=port, n=len(company.before["turns"]))
 
@@ -125,8 +125,8 @@ async def restart(company: Company) -> str:
 async def end(company: Company) -> str:
     await company.leave()
     code = await company.stage.end_host()
-    _expect(code == 0, "cli.tour.endCode", code=code)
-    _expect(not company.stage.server_processes(), "cli.tour.outlived")
+    expect(code == 0, "cli.tour.endCode", code=code)
+    expect(not company.stage.server_processes(), "cli.tour.outlived")
     return text("cli.tour.end")
 
 
@@ -150,16 +150,17 @@ STEPS = (
 async def _without_tool(guest: Guest) -> None:
     """The agent is not offered the tool, and calling it all the same asks nobody and fails."""
     listed = words_of(await guest.say("/tools"))
-    _expect("example" not in listed, "cli.tour.stillOffered")
+    expect("example" not in listed, "cli.tour.stillOffered")
     turn = await guest.say(CALL)
     ran = [call for call in calls_of(turn) if call["status"] == "completed" and call.get("success")]
-    _expect(not ran, "cli.tour.stillCallable")
+    expect(not ran, "cli.tour.stillCallable")
 
 
 def _decided(server: Mapping[str, Any]) -> bool:
     return any(DECISION.items() <= decision.items() for decision in server.get("enablement") or ())
 
 
-def _expect(seen: bool, otherwise: str, **values: object) -> None:
+def expect(seen: bool, otherwise: str, **values: object) -> None:
+    """Raises StepFailed with that text unless it was seen."""
     if not seen:
         raise StepFailed(text(otherwise, **values))

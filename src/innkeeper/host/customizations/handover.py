@@ -132,22 +132,18 @@ class Handover:
 
 
 def history_of(records: Sequence[Mapping[str, Any]], session: str | None, name: str) -> Sequence[Mapping[str, Any]]:
-    """Of these records, those that name the item, each with that item alone; `session` None: of every session."""
+    """Of these records, those that name the item, each with that item alone, and every request's tools, because a tool
+    that is not in a list is what is looked for. `session` None: of every session."""
     found: list[Mapping[str, Any]] = []
     for record in records:
         if session is not None and record.get("session") != session:
             continue
         if record.get("kind") == "exposure":
-            named = any(_tool_of(tool, name) for tool in (*record.get("offered", ()), *record.get("withheld", ())))
-            found += [record] if named else []
+            found.append(record)
         else:
             items = [item for item in record.get("items", ()) if name in (item.get("name"), item.get("id"))]
             found += [{**record, "items": items}] if items else []
     return found
-
-
-def _tool_of(tool: str, server: str) -> bool:
-    return tool.startswith(f"mcp__{server}__")
 
 
 def _compact(record: AuditRecord, before: AuditRecord | None) -> Mapping[str, Any]:
