@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from innkeeper.cli import exit_codes
+from innkeeper.cli.doctor.bundle import bundle
 from innkeeper.cli.options import json_option
 from innkeeper.cli.words import text
 
@@ -16,11 +17,19 @@ if TYPE_CHECKING:
 MARKS = {"ok": ("✓", "green"), "warn": ("!", "yellow"), "fail": ("✗", "red")}
 
 
-@click.command(help=text("cli.doctor.help"), epilog=text("cli.doctor.epilog"))
+@click.group(invoke_without_command=True, help=text("cli.doctor.help"), epilog=text("cli.doctor.epilog"))
 @click.option("--data-dir", type=click.Path(path_type=Path, file_okay=False), help=text("cli.option.dataDir"))
 @json_option
-def doctor(data_dir: Path | None, as_json: bool) -> int:
+@click.pass_context
+def doctor(context: click.Context, data_dir: Path | None, as_json: bool) -> int:
     """Its help is in the catalogue."""
+    return exit_codes.OK if context.invoked_subcommand is not None else _findings(data_dir, as_json)
+
+
+doctor.add_command(bundle)
+
+
+def _findings(data_dir: Path | None, as_json: bool) -> int:
     from innkeeper.cli.doctor.checks import Machine, all_checks
     from innkeeper.cli.folders import find_folders
     from innkeeper.cli.output import print_json

@@ -105,7 +105,7 @@ def inspect(path: Path, known: int) -> None:
         with path.open("rb") as file:
             if file.read(len(MAGIC)) != MAGIC:
                 raise unreadable(path, "it is empty or not a database")
-        with _read_only(path) as connection:
+        with read_only(path) as connection:
             _check_schema(connection, path, known)
             if _is_unclean(path) or path.stat().st_size <= CHECKED_BYTES:
                 found = connection.execute("PRAGMA quick_check(1)").fetchone()
@@ -142,7 +142,7 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
-def _read_only(path: Path) -> Iterator[sqlite3.Connection]:
+def read_only(path: Path) -> Iterator[sqlite3.Connection]:
     """A connection that changes nothing. Without a write-ahead log even its helper files are not made."""
     unclean = _is_unclean(path)
     shared_memory = _beside(path, "-shm")

@@ -53,7 +53,7 @@ def load(connection: sqlite3.Connection, limits: WindowLimits) -> Loaded:
                 "SELECT client_id, protocol_version, capabilities FROM clients ORDER BY position"
             )
         ),
-        decisions=_decisions(connection),
+        decisions=decisions_in(connection),
     )
     next_id = max([0, *(row.id for row in rows), *dropped]) + 1
     return Loaded(image, Admission(rows, last_seq=last_seq, reserved=reserved, next_id=next_id), floor, dropped)
@@ -121,7 +121,8 @@ def _gaps(connection: sqlite3.Connection, start: int, last_seq: int, reserved: i
     return tuple(sorted((first, last) for first, last in known.items() if last >= start))
 
 
-def _decisions(connection: sqlite3.Connection) -> Decisions:
+def decisions_in(connection: sqlite3.Connection) -> Decisions:
+    """The stored decisions and grants, in their order."""
     decisions = connection.execute(
         "SELECT key, scope, target, enabled, decided_at, pinned FROM decisions ORDER BY position"
     )
