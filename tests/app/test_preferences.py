@@ -30,7 +30,7 @@ files = ["tools/mcp.json"]
 
 def test_every_setting_reaches_the_mcp_side() -> None:
     service = MemorySettings(TEXT)
-    given = Preferences(service, service.started, {"key": "hunter2"})()
+    given = Preferences(service, service.started, {"key": "hunter2"}, {})()
     assert (given.trust_mode, given.conflict_policy, given.full_access) == ("manual", "last-wins", True)
     assert given.trusts("file:///t") and not given.trusts("file:///w")
     assert given.allows_server("file:///w", "files") and given.allows_tool("file:///w", "mcp__files__read")
@@ -41,7 +41,7 @@ def test_every_setting_reaches_the_mcp_side() -> None:
 
 def test_a_change_of_hot_settings_is_there_at_the_next_call_and_cold_ones_stay() -> None:
     service = MemorySettings(TEXT)
-    preferences = Preferences(service, service.started, {})
+    preferences = Preferences(service, service.started, {}, {})
     before = preferences()
     assert preferences() is before
     service.save(b'trust_mode = "all"\nenabled_builtins = []\n')

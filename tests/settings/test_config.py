@@ -181,6 +181,8 @@ def test_the_example_of_the_reference_page_is_valid() -> None:
     page = DOCUMENT.read_text(encoding="utf-8")
     example = page.partition("```toml\n")[2].partition("```")[0]
     assert parse_settings(example, PATH).trusted_workspaces == ("/home/me/shop",)
+    servers = page.partition("## Servers of the whole host")[2].partition("```toml\n")[2].partition("```")[0]
+    assert list(parse_settings(servers, PATH).host_servers) == ["search", "wiki"]
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outs
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
+from innkeeper.mcp.connections.values import Limits as StartLimits
 from innkeeper.mcp.endpoint.endpoints import Endpoints
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.held_file import GRANTED, HELD, GrantedFile, HeldFile
@@ -162,7 +163,7 @@ class Host:
         self._processes = parts.processes
         self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
-        preferences = Preferences(live, settings, given.inputs)
+        preferences = Preferences(live, settings, given.inputs, given.environment)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
         self._endpoints = _join_endpoints(self._servers, gateway, conversation, parts.ids)
         outside = Outside(
@@ -265,6 +266,7 @@ def _join_mcp(
         store=driver.store,
         settings=settings,
         environment=given.environment,
+        limits=StartLimits(start=given.settings.limits["server_start_seconds"]),
         authorization=authorization,
         writes=writes,
         holds=parts.holds,

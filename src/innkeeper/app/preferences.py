@@ -9,6 +9,7 @@ Rules
 from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
 
+from innkeeper.app.host_servers import host_servers
 from innkeeper.host.core import Core
 from innkeeper.mcp.declarations.custom import PresetInvalid, available_presets
 from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
@@ -27,12 +28,16 @@ def check_presets(settings: Settings) -> None:
 
 
 class Preferences:
-    """Called, it gives what holds now. `started` are the settings of the start, `inputs` the values of inputs."""
+    """Called, it gives what holds now. `started` are the settings of the start, `inputs` the values of inputs,
+    `environment` the host's own."""
 
-    def __init__(self, service: SettingsService, started: Settings, inputs: Mapping[str, str]) -> None:
+    def __init__(
+        self, service: SettingsService, started: Settings, inputs: Mapping[str, str], environment: Mapping[str, str]
+    ) -> None:
         self._service = service
         self._started = started
         self._inputs = inputs
+        self._host_servers = host_servers(started, inputs, environment)
         self._hot = service.current().hot
         self._made = self._make(self._hot)
 
@@ -55,6 +60,9 @@ class Preferences:
             input_values=self._inputs,
             presets=available_presets(hot.enabled_builtins, hot.presets).enabled,
             conflict_policy=hot.conflict_policy,
+            file_limit=int(self._started.limits["declaration_bytes"]),
+            entry_limit=int(self._started.limits["declaration_entries"]),
+            host_servers=self._host_servers,
         )
 
 

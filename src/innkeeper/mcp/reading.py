@@ -76,7 +76,12 @@ class FileReader:
     async def _load(self, path: str) -> Loaded:
         settings = self._settings()
         reading = Reading(
-            self._environment, settings.input_values, settings.presets, conflict_policy=settings.conflict_policy
+            self._environment,
+            settings.input_values,
+            settings.presets,
+            conflict_policy=settings.conflict_policy,
+            file_limit=settings.file_limit,
+            entry_limit=settings.entry_limit,
         )
         try:
             return (await asyncio.to_thread(self._resolver.resolve, path, reading)).loaded

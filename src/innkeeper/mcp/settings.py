@@ -6,6 +6,7 @@ from functools import lru_cache
 from typing import Literal
 
 from innkeeper.customizations.identity import workspace_key
+from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES
 from innkeeper.mcp.declarations.model import ConflictPolicy, Launch, Preset
 from innkeeper.mcp.declarations.presets import BUILT_IN
 
@@ -44,6 +45,9 @@ class McpSettings:
     presets: tuple[Preset, ...] = BUILT_IN
     """The enabled ones, in their order (M1.3); none switches the whole feature off."""
     conflict_policy: ConflictPolicy = "error"
+    file_limit: int = DECLARATION_BYTES
+    entry_limit: int = DECLARATION_ENTRIES
+    """Bytes of one file and servers of one workspace that are read (M1.7). Cold."""
     host_servers: tuple[HostServer, ...] = ()
     """Cold: read when a host server is first wanted."""
 

@@ -26,7 +26,9 @@ from innkeeper.settings.readers import Reader, choice, choices, read_boolean, re
 from innkeeper.settings.tables import (
     DEFAULT_LIMITS,
     SERVE_FIELDS,
+    OperatorServer,
     read_allowances,
+    read_host_servers,
     read_inputs,
     read_limits,
     read_oauth_clients,
@@ -75,6 +77,8 @@ class Settings:
     """Where the values of inputs are, by name: `env:NAME` or `keyring`. Never a value (M2.5)."""
     oauth_clients: tuple[Mapping[str, Any], ...] = ()
     """Registered OAuth clients: `url`, `client_id`, and where given `callback_port`, `scopes`, `secret_input`."""
+    host_servers: Mapping[str, OperatorServer] = field(default_factory=lambda: MappingProxyType({}))
+    """Servers of the whole host by name; declared nowhere else (M5.2)."""
     durability: Literal["normal", "full"] = "normal"
     limits: Mapping[str, float] = field(default_factory=lambda: DEFAULT_LIMITS)
     """Every limit by its name in lower case; units as in `innkeeper.limits`. Counts and bytes are whole numbers."""
@@ -110,6 +114,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "web_control": read_boolean,
         "input_values": read_inputs,
         "oauth_clients": read_oauth_clients,
+        "host_servers": read_host_servers,
         "durability": choice("normal", "full"),
         "limits": read_limits,
         "serve": read_serve,

@@ -5,6 +5,7 @@ Rules
   command line and the reader cannot disagree.
 """
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
@@ -15,8 +16,10 @@ from innkeeper.settings.config import FIELDS, HOT, Settings
 from innkeeper.settings.options import DEFAULT_HOST, DEFAULT_PORT
 from innkeeper.settings.problems import Wrong
 from innkeeper.settings.readers import Reader
-from innkeeper.settings.tables import DEFAULT_LIMITS, LIMIT_FIELDS, SERVE_FIELDS
+from innkeeper.settings.tables import DEFAULT_LIMITS, LIMIT_FIELDS, SERVE_FIELDS, OperatorServer
 from innkeeper.texts import text
+
+_ADDRESS = re.compile(r"^([a-z]+://)?(?:[^/?#]*@)?([^/?#@]*).*$", re.DOTALL | re.IGNORECASE)
 
 SERVE_DEFAULTS: Mapping[str, Any] = {"host": DEFAULT_HOST, "port": DEFAULT_PORT, "log": "info"}
 
@@ -58,15 +61,25 @@ def all_settings() -> tuple[Setting, ...]:
 
 
 def plain_value(value: Any) -> Any:
-    """A setting as what TOML and JSON have: lists, tables, texts, numbers."""
+    """A setting as what TOML and JSON have: lists, tables, texts, numbers. Of a server of the host only what cannot be
+    a secret: its program, or the place of its address, and names."""
     if isinstance(value, Allowance):
         entries = {entry.name: plain_value(getattr(value, entry.name)) for entry in fields(value)}
         return {name: entry for name, entry in entries.items() if entry != []}
+    if isinstance(value, OperatorServer):
+        return _without_secrets(value)
     if isinstance(value, Mapping):
         return {name: plain_value(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
         return [plain_value(item) for item in value]
     return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+
+
+def _without_secrets(server: OperatorServer) -> dict[str, Any]:
+    if server.url is not None:
+        shown_headers = {"headers": sorted(server.headers)} if server.headers else {}
+        return {"url": _ADDRESS.sub(r"\1\2", server.url), **shown_headers}
+    return {"command": server.command, **({"env": sorted(server.env)} if server.env else {})}
 
 
 def shown(value: Any) -> str:

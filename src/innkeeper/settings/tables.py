@@ -1,7 +1,9 @@
-"""The settings that are tables: allowances, presets, inputs, limits, how `serve` runs (M1.3, M2.5, M4.2b, M9.6)."""
+"""The settings that are tables: allowances, presets, inputs, servers of the host, limits, how `serve` runs (M1.3, M2.5,
+M4.2b, M5.2, M9.6)."""
 
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -54,6 +56,21 @@ OAUTH_CLIENT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "secret_input": read_string,
     }
 )
+
+
+@dataclass(frozen=True, slots=True)
+class OperatorServer:
+    """A server of the whole host as it is written: `command` or `url` is given, never both. Every text may hold
+    variables; what they stand for is found when the host starts."""
+
+    command: str | None = None
+    args: tuple[str, ...] = field(default=(), repr=False)
+    env: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+    cwd: str | None = None
+    url: str | None = field(default=None, repr=False)
+    headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
+
+
 INPUT_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _ENVIRONMENT: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 KEYRING: Final = "keyring"
@@ -93,6 +110,44 @@ def read_oauth_clients(value: Any) -> tuple[Mapping[str, Any], ...]:
         read = _read_entry(index, {"url": None, "client_id": None, **entry}, OAUTH_CLIENT_FIELDS)
         found.append(MappingProxyType(read))
     return tuple(found)
+
+
+def read_host_servers(value: Any) -> Mapping[str, OperatorServer]:
+    """`[host_servers.NAME]` tables (M5.2). A field of the other transport is an error, not passed over."""
+    found = {}
+    for name, entry in read_table(value).items():
+        try:
+            table = read_table(entry)
+            stdio = "url" not in table
+            if not stdio and "command" in table:
+                raise Wrong(Problem("exclusive", values={"options": "command, url"}), "command")
+            readers = STDIO_SERVER_FIELDS if stdio else HTTP_SERVER_FIELDS
+            found[name] = OperatorServer(**read_fields({"command": None, **table} if stdio else table, readers))
+        except Wrong as error:
+            raise Wrong(error.problem, name, *error.path) from None
+    return MappingProxyType(found)
+
+
+def _read_texts(value: Any) -> tuple[str, ...]:
+    """Arguments: an empty one is one."""
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise wrong("strings")
+    return tuple(value)
+
+
+def _read_values(value: Any) -> Mapping[str, str]:
+    """Texts and numbers by name; an empty text is a value (M2.8)."""
+    table = read_table(value)
+    for name, item in table.items():
+        if not name or isinstance(item, bool) or not isinstance(item, (str, int, float)):
+            raise wrong("values", name)
+    return MappingProxyType({name: str(item) for name, item in table.items()})
+
+
+STDIO_SERVER_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {"command": read_string, "args": _read_texts, "env": _read_values, "cwd": read_string}
+)
+HTTP_SERVER_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType({"url": read_string, "headers": _read_values})
 
 
 def read_serve(value: Any) -> Mapping[str, Any]:
