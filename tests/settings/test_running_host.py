@@ -1,7 +1,5 @@
 """A whole host that follows its settings, driven by a client and by an editor (M5.8, M9.2, M9.3, M9.6)."""
 
-# ruff: noqa: ASYNC240 - small files of a test
-
 import asyncio
 import json
 import os
@@ -232,6 +230,8 @@ async def test_a_preset_that_is_switched_off_closes_its_servers(world: World) ->
     uri = await world.client.create_session(provider="console", working_directories=[world.project.as_uri()])
     await world.ask("mcp/list", channel=uri)
     await world.ask("mcp/reload", channel=uri)
-    await world.until("mcp/list", lambda answer: answer["items"][0]["status"] == "connected", channel=uri)
+    found = await world.until("mcp/list", lambda answer: answer["items"][0]["status"] == "connected", channel=uri)
+    pid = found["items"][0]["pid"]
     await world.change({"op": "set", "path": ["enabled_builtins"], "value": ["cursor"]})
-    await world.until("mcp/list", lambda answer: not answer["items"], channel=uri)
+    gone = await world.until("mcp/list", lambda answer: not (answer["items"] or psutil.pid_exists(pid)), channel=uri)
+    assert gone["items"] == []

@@ -190,7 +190,7 @@ async def test_token_that_ran_out_is_asked_for_again_as_expired(rig: Rig) -> Non
     assert client.notices("auth/required")[-1]["reason"] == "expired"
     assert rig.server.calls == []
     await rig.authenticate(client, rig.issued())
-    await rig.settled(client, SESSION, "ready")
+    assert await rig.settled(client, SESSION, "ready") == {"kind": "ready"}
 
 
 async def test_one_token_serves_all_sessions_of_its_resource(rig: Rig) -> None:
