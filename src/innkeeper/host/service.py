@@ -273,7 +273,7 @@ class HostService:
         if action["type"] in SERVER_REQUESTS and released.origin is not None:
             self._servers.requested(released.channel, action)
         elif action["type"] == "session/customizationToggled" and released.origin is not None:
-            self._toggles.released(released.channel)
+            self._toggles.released()
         elif action["type"] == "session/activeClientRemoved":
             self._clients.removed(action["clientId"], released.channel)
             self._customizations.clients_changed(released.channel)

@@ -159,7 +159,7 @@ def _compact(record: AuditRecord, before: AuditRecord | None) -> Mapping[str, An
         )
     }
     whole: Mapping[str, Any] = record.to_json()
-    gone = [id for id in earlier if all(item.id != id for item in record.items)]
+    gone = sorted(earlier.keys() - {item.id for item in record.items})
     return {
         **whole,
         "items": [item for item in whole["items"] if item["id"] in kept],

@@ -2,6 +2,7 @@
 
 Rules
 * An admitted toggle carries the complete resolved set, and its rows are stored in the transaction of its echo.
+* Echoes go first: publishing what follows from a toggle, in its session and in others, comes after them.
 * A session that is not read yet, and an item that is pending, hold a toggle: whole, without an echo. It is answered
   when the reason has ended; a newer change of the item replaces it, and its sender is told so.
 """
@@ -35,6 +36,7 @@ class Toggles:
         self._held: dict[str, JsonObject] = {}
         self._tickets = itertools.count(1)
         self._accepted: list[Sequence[DecisionOp]] = []
+        self._publishing = False
         customizations.listen(self._maybe_settle)
         customizations.when_closed(self._closed)
 
@@ -56,10 +58,11 @@ class Toggles:
                 self._overtake(session, action["id"])
                 return self._admitted(action, outcome)
 
-    def released(self, session: str) -> None:
-        """A toggle has left: publish what follows from it."""
-        accepted, self._accepted = self._accepted, []
-        self._customizations.decided([op for ops in accepted for op in ops])
+    def released(self) -> None:
+        """A toggle has left: what follows from it is published once its echo is on its way."""
+        if not self._publishing:
+            self._publishing = True
+            self._core.spawn(self._publish(), "publish decisions")
 
     def refused(self) -> None:
         """A toggle was refused, perhaps after it was admitted because it could not be stored."""
@@ -67,6 +70,12 @@ class Toggles:
             self._customizations.all_changed()
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    async def _publish(self) -> None:
+        await asyncio.sleep(0)
+        self._publishing = False
+        accepted, self._accepted = self._accepted, []
+        self._customizations.decided([op for ops in accepted for op in ops])
 
     def _admitted(self, action: JsonObject, outcome: Stored) -> Admit:
         self._accepted.append(outcome.ops)
