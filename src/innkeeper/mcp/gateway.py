@@ -18,6 +18,7 @@ from typing import Protocol, TypeVar
 from innkeeper.errors import ERRORS
 from innkeeper.mcp import results
 from innkeeper.mcp.asking import Refusal, edited, question, refusal
+from innkeeper.mcp.call_limit import within
 from innkeeper.mcp.call_log import CallerKind, CallLog
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.values import CallFailed, ConnectionLost, TokenWanted
@@ -261,21 +262,29 @@ class Gateway:
             if isinstance(arguments, Refusal):
                 result = results.refused(before.name, way.tool, arguments.code, arguments.reason, way.lang)
             else:
-                result = await self._made(way, before.name, arguments)
+                result = await self._made(way, before, arguments)
         except BaseException:
             entry.cancelled()
             raise
         entry.ended(result, made=made)
         return result
 
-    async def _made(self, way: _Way, name: str, arguments: JsonObject) -> ToolCallResult:
+    async def _made(self, way: _Way, declared: DeclaredServer, arguments: JsonObject) -> ToolCallResult:
+        name = declared.name
         _, connection = self._target(way)
         if way.exchange is not None:
             way.exchange.began()
         try:
-            raw = await connection.call_tool(way.tool, arguments, way.caller, way.exchange)
+            raw = await within(
+                declared.timeouts.call,
+                way.exchange,
+                lambda exchange: connection.call_tool(way.tool, arguments, way.caller, exchange),
+            )
         except (ConnectionLost, TokenWanted) as error:
             why = ERRORS[error.code if isinstance(error, ConnectionLost) else "AUTH_REQUIRED"]
+            return results.failed(name, way.tool, why.code, text(why.meaning, lang=way.lang), way.lang)
+        except TimeoutError:
+            why = ERRORS["CALL_TIMEOUT"]
             return results.failed(name, way.tool, why.code, text(why.meaning, lang=way.lang), way.lang)
         except CallFailed as error:
             return results.failed(name, way.tool, "CALL_FAILED", error.message, way.lang)
