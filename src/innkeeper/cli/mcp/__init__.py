@@ -6,7 +6,7 @@ A call that a person makes here counts as their Allow once; a server that is dis
 import click
 
 from innkeeper.cli import declarations
-from innkeeper.cli.mcp import calling, connecting, inputs, listing, permissions, trusting
+from innkeeper.cli.mcp import authorizing, calling, connecting, inputs, listing, permissions, trusting
 from innkeeper.cli.words import text
 
 
@@ -23,6 +23,7 @@ for command in (
     connecting.stop,
     connecting.retry,
     connecting.follow_policy,
+    authorizing.authorize,
     calling.tools,
     calling.call,
     calling.logs,

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 CONNECT_SECONDS = 60.0
 """A server may take its start-up limit, and a first `npx` or `uvx` loads the server before that."""
 CALL_SECONDS = 600.0
+"""A call by hand, and a sign-in, for which the host waits as long."""
 
 Command = Callable[..., Any]
 
@@ -90,7 +91,7 @@ async def request(client: "Client", session: str, verb: str, params: Mapping[str
     """`x-innkeeper/mcp/<verb>` on the session."""
     from innkeeper.client import RpcFailure
 
-    seconds = CALL_SECONDS if verb == "call" else CONNECT_SECONDS
+    seconds = CALL_SECONDS if verb in ("call", "authorized") else CONNECT_SECONDS
     try:
         answer: dict[str, Any] = await client.request(
             f"x-innkeeper/mcp/{verb}", {"channel": session, **params}, seconds
@@ -112,9 +113,12 @@ def confirmed(question: str, *, yes: bool, as_json: bool) -> None:
 
 
 def _told(error: "RpcFailure", params: Mapping[str, Any]) -> Exception:
-    """The host's refusal in the user's language, where the table of errors has it."""
+    """The host's refusal in the user's language, where the table of errors has it; why nobody can sign in, only the
+    host's own words say."""
     from innkeeper.errors import ERRORS, HostError
 
     code = str(error.data.get("code")) if isinstance(error.data, dict) else ""
-    known = code in ERRORS and ERRORS[code].area in ("server", "command", "settings", "storage")
+    known = (
+        code in ERRORS and code != "AUTH_REQUIRED" and ERRORS[code].area in ("server", "command", "settings", "storage")
+    )
     return HostError(code, **params) if known else error
