@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
+from innkeeper.limits import SERVER_END_OF_INPUT_SECONDS, SERVER_TERMINATE_SECONDS
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.environment import child_environment
 from innkeeper.mcp.connections.values import Limits, Use
@@ -62,8 +63,9 @@ class Starting:
         """Whether servers may ask; they are told when they connect."""
 
     def limit(self, declared: DeclaredServer) -> float:
-        """Seconds that a start may take."""
-        return self._limits.start if declared.timeouts.start is None else declared.timeouts.start
+        """Seconds until a start has come to something: its own limit, and the end of a process that kept still."""
+        own = self._limits.start if declared.timeouts.start is None else declared.timeouts.start
+        return own + SERVER_END_OF_INPUT_SECONDS + SERVER_TERMINATE_SECONDS
 
     def begin(self, session: MountedSession, mount: Mount) -> None:
         """Begin a try of the mount's server, which may run, under its supervisor."""
