@@ -278,7 +278,8 @@ async def test_a_linked_directory_is_the_same_workspace(world, client, project, 
     decision = {"kind": "workspace", "uri": project.as_uri(), "enabled": False}
     await set_to(client, first, "build", [decision])
     there = [{**decision, "uri": link.as_uri()}]
-    await client.state(second, lambda s: named(s, "build").get("enablement") == there)
+    state = await client.state(second, lambda s: named(s, "build").get("enablement"))
+    assert named(state, "build")["enablement"] == there
 
 
 async def test_nothing_is_decided_anew_while_a_turn_runs(world, client, project):
