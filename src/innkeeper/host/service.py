@@ -28,10 +28,9 @@ from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
 from innkeeper.host.core import Core, DriverCore
-from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS, CustomizationCommands
-from innkeeper.host.customizations.handover import Handover
-from innkeeper.host.customizations.service import Customizations, Ground
-from innkeeper.host.customizations.toggles import Toggles
+from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS
+from innkeeper.host.customizations.joined import join
+from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.mirror import Mirror
@@ -42,7 +41,7 @@ from innkeeper.host.requests import Requests
 from innkeeper.host.restore import Restore
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.servers import Servers
-from innkeeper.host.sessions import Sessions
+from innkeeper.host.sessions import Ends, Sessions
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.speakers import Speakers
 from innkeeper.host.stages import NoStages, TurnStages
@@ -140,43 +139,28 @@ class HostService:
         self._speakers = conversation.speakers
         self._settings = settings
         self._agents = [provider.info for provider in providers.values()]
-        self._customizations = Customizations(core, outside.ground, lambda: driver.decisions, clock)
-        self._toggles = Toggles(core, self._customizations, clock)
-        self._servers = Servers(core, outside.mcp, self._customizations)
         self._records = outside.records
-        handover = Handover(core, self._customizations, outside.gateway, outside.records, clock)
-        self._handover = handover
-        self._backings = Backings(core, providers, handover)
-        self._customizations.listen(self._reconcile)
-        requests = Requests(core, self._backings, handover, outside.declarations)
+        found = join(core, outside.ground, outside.records, outside.gateway, lambda: driver.decisions, clock)
+        self._customizations, self._toggles, self._handover = found.all, found.toggles, found.handover
+        self._servers = Servers(core, outside.mcp, found.all)
+        self._backings = Backings(core, providers, found.handover)
+        found.all.listen(self._reconcile)
+        requests = Requests(core, self._backings, found.handover, outside.declarations)
         hooks, asks, waits = stages or NoStages(), conversation.questions, conversation.waits
         self._turns = Turns(TurnParts(core, requests, asks, hooks, titles, waits, running, clock, ids, settings))
         self._pending = PendingMessages(core, self._backings, requests, running, clock, ids)
-        self._sessions = Sessions(
-            core,
-            providers,
-            self._backings,
-            self._servers,
-            self._customizations,
-            self._turns,
-            titles,
-            clock,
-            ids,
-            settings,
-        )
+        ends = Ends(self._backings, self._servers, found.all, self._turns)
+        self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings)
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients)
-        extensions = self._extensions(conversation, outside)
-        standard = StandardCommands(self._sessions, chats)
-        own = CustomizationCommands(core, self._customizations, handover)
         self._watch: asyncio.Task[None] | None = None
-        policy.join(self._toggles)
+        policy.join(found.toggles)
         driver.observe(self._observe)
-        driver.serve_commands(
-            Commands({**standard.table(), **extensions.table(), **own.table(), **(extra or {})}, ids).run
-        )
+        tables = (StandardCommands(self._sessions, chats), self._extensions(conversation, outside), found.commands)
+        handlers = {method: handler for table in tables for method, handler in table.table().items()}
+        driver.serve_commands(Commands({**handlers, **(extra or {})}, ids).run)
 
     def _extensions(self, conversation: Conversation, outside: Outside) -> Extensions:
         return Extensions(

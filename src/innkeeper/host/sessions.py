@@ -10,7 +10,7 @@ Rules
 
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Also, Create, Drop
@@ -40,15 +40,21 @@ log = logging.getLogger(__name__)
 Params = Mapping[str, Any]
 
 
+class Ends(NamedTuple):
+    """What ends with a session."""
+
+    backings: Backings
+    servers: Servers
+    customizations: Customizations
+    turns: Turns
+
+
 class Sessions:
     def __init__(
         self,
         core: Core,
         providers: Mapping[str, Provider],
-        backings: Backings,
-        servers: Servers,
-        customizations: Customizations,
-        turns: Turns,
+        ends: "Ends",
         titles: Titles,
         clock: Clock,
         ids: Ids,
@@ -56,10 +62,10 @@ class Sessions:
     ) -> None:
         self._core = core
         self._providers = providers
-        self._backings = backings
-        self._servers = servers
-        self._customizations = customizations
-        self._turns = turns
+        self._backings = ends.backings
+        self._servers = ends.servers
+        self._customizations = ends.customizations
+        self._turns = ends.turns
         self._titles = titles
         self._clock = clock
         self._ids = ids
