@@ -133,6 +133,64 @@ async def test_server_of_the_first_generation_is_connected_and_its_changes_are_f
     assert process.closed == 1
 
 
+async def test_every_page_of_a_list_is_taken() -> None:
+    """Reference X1"""
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        page = int((message.get("params") or {}).get("cursor") or 0)
+        more = {"nextCursor": str(page + 1)} if page < 4 else {}
+        return {"result": {**tools(f"t{page}")["result"], **more}}
+
+    connection = await connect(ScriptedProcess(answer))
+    assert [tool["name"] for tool in connection.catalogue.tools] == ["t0", "t1", "t2", "t3", "t4"]
+    await connection.close()
+
+
+async def test_storm_of_list_changes_is_two_listings_and_ends_with_the_newest() -> None:
+    """Reference X2: what is said while a list is on its way is listed once more, however often it is said."""
+    waiting: list[dict[str, Any]] = []
+    held = False
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        if not held:
+            return only_lists(message)
+        waiting.append(message)
+        asked.set()
+        return None
+
+    asked, changes = asyncio.Event(), asyncio.Event()
+    process = ScriptedProcess(answer)
+    connection = await connect(process, lambda _: changes.set())
+    held = True
+    process.say({"method": "notifications/tools/list_changed"})
+    await asyncio.wait_for(asked.wait(), 5)
+    for _ in range(200):
+        process.say({"method": "notifications/tools/list_changed"})
+    for names in (("one", "two"), ("one", "three")):
+        changes.clear()
+        asked.clear()
+        process.say({"id": waiting[-1]["id"], **tools(*names)})
+        await asyncio.wait_for(changes.wait(), 5)
+        assert [tool["name"] for tool in connection.catalogue.tools] == list(names)
+        if names == ("one", "two"):
+            await asyncio.wait_for(asked.wait(), 5)
+    assert len(waiting) == 2
+    await connection.close()
+
+
+async def test_huge_description_is_cut_and_says_so() -> None:
+    """Reference X3"""
+    huge = {"name": "one", "inputSchema": {"type": "object"}, "description": "d" * 30_000}
+
+    def answer(message: dict[str, Any]) -> dict[str, Any] | None:
+        return {"result": {"tools": [huge]}} if message["method"] == "tools/list" else None
+
+    connection = await connect(ScriptedProcess(answer))
+    description = str(connection.catalogue.tools[0].get("description"))
+    assert description == "d" * 20_000 + "… [cut: 20000 of 30000 characters]"
+    await connection.close()
+
+
 async def test_list_that_never_ends_is_cut_and_does_not_hang() -> None:
     def answer(message: dict[str, Any]) -> dict[str, Any] | None:
         return {"result": {**tools("one")["result"], "nextCursor": "again"}}

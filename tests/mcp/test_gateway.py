@@ -14,7 +14,7 @@ from innkeeper.mcp.connections.values import RawResult
 from innkeeper.mcp.declarations.model import StdioLaunch
 from innkeeper.mcp.gate import ALLOW_ALWAYS, ALLOW_ONCE, DENY
 from innkeeper.mcp.gateway import Gateway
-from innkeeper.mcp.results import completed
+from innkeeper.mcp.results import CONTENT_LIMIT, completed
 from innkeeper.mcp.settings import HostServer, McpSettings
 from innkeeper.ports.decisions import Grant
 from innkeeper.ports.mcp import McpGateway, McpRefused
@@ -506,6 +506,20 @@ async def test_resources_and_prompts_are_listed_and_read(host: Any) -> None:
 )
 def test_every_block_has_its_form(block: dict[str, Any], content: dict[str, Any]) -> None:
     assert completed(RawResult([block], False), "s", "t", "en")["content"] == [content]
+
+
+def test_huge_answer_is_bounded_and_says_what_is_not_there() -> None:
+    """Reference X3"""
+    big, data = "x" * (CONTENT_LIMIT + 5), {"type": "image", "data": "A" * 80, "mimeType": "image/png"}
+    blocks: list[Any] = [{"type": "text", "text": "first"}, {"type": "text", "text": big}, data]
+    found = completed(RawResult(blocks, False, {"a": big}), "s", "t", "en")
+    texts: list[Any] = [block["text"] for block in found.get("content", ()) if block["type"] == "text"]
+    assert texts[0] == "first"
+    assert texts[1].startswith("x" * (CONTENT_LIMIT - 5) + "\n[")
+    assert str(len(big)) in texts[1].partition("[")[2]
+    assert ["80" in texts[2], str(len(big) + 8) in texts[3]] == [True, True]
+    assert "structuredContent" not in found
+    assert completed(RawResult([data], False, {"a": 1}), "s", "t", "en")["structuredContent"] == {"a": 1}
 
 
 def test_block_of_a_newer_protocol_is_left_out() -> None:

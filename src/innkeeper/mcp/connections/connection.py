@@ -105,6 +105,7 @@ class Connection:
         self._stopping = False
         self._requests: list[_Request] = []
         self._stale: set[listing.Part] = set()
+        self._listing = False
         self._noted = 0.0
         self.exchanges = Exchanges()
         """What passes beside the calls; set up before `start`."""
@@ -302,7 +303,8 @@ class Connection:
             requests, self._requests = self._requests, []
             for request in requests:
                 group.start_soon(self._answer, client, request)
-            if self._stale:
+            if self._stale and not self._listing:
+                self._listing = True
                 group.start_soon(self._list_again, client)
 
     async def _watch_process(self) -> None:
@@ -335,14 +337,17 @@ class Connection:
             await self._note_tree()
 
     async def _list_again(self, client: "Client") -> None:
-        stale, self._stale = self._stale, set()
+        """One at a time: what changes meanwhile, however often it is said, is listed once more after it."""
         try:
-            for part in sorted(stale):
-                self.catalogue = await listing.list_part(client, self.catalogue, part)
+            while self._stale:
+                stale, self._stale = self._stale, set()
+                for part in sorted(stale):
+                    self.catalogue = await listing.list_part(client, self.catalogue, part)
+                self._changed(self)
         except Exception as error:
             logger.info("mcp server %s: listing again failed: %s", self.name, type(error).__name__)
-            return
-        self._changed(self)
+        finally:
+            self._listing = False
 
     async def _notified(self, message: object) -> None:
         await self.exchanges.notified(message)

@@ -19,6 +19,9 @@ FEATURES: Final = (*PARTS, "logging")
 PAGES: Final = 100
 """Pages of one list; a server that never ends one cannot hang the start."""
 
+DESCRIPTION_LIMIT: Final = 20_000
+"""Characters of what one tool, or the server as a whole, says about its use; a longer text is cut and says so."""
+
 _CHANGES: Final[Mapping[str, Part]] = {
     "notifications/tools/list_changed": "tools",
     "notifications/resources/list_changed": "resources",
@@ -35,7 +38,7 @@ async def list_all(client: "Client") -> Catalogue:
     """Everything, as far as the server says that it has it. Raises what the SDK raises."""
     stated = client.server_capabilities
     features = frozenset(name for name in FEATURES if getattr(stated, name) is not None)
-    catalogue = Catalogue(instructions=client.instructions, features=features)
+    catalogue = Catalogue(instructions=_cut(client.instructions), features=features)
     for part in PARTS:
         catalogue = await list_part(client, catalogue, part)
     return catalogue
@@ -117,4 +120,13 @@ _TOOL_KEYS: Final = ("name", "title", "description", "inputSchema", "outputSchem
 
 
 def _tool(tool: JsonObject) -> ToolDefinition:
-    return cast(ToolDefinition, {key: tool[key] for key in _TOOL_KEYS if key in tool})
+    kept = {key: tool[key] for key in _TOOL_KEYS if key in tool}
+    if "description" in kept:
+        kept["description"] = _cut(str(kept["description"]))
+    return cast(ToolDefinition, kept)
+
+
+def _cut(written: str | None) -> str | None:
+    if written is None or len(written) <= DESCRIPTION_LIMIT:
+        return written
+    return f"{written[:DESCRIPTION_LIMIT]}… [cut: {DESCRIPTION_LIMIT} of {len(written)} characters]"
