@@ -76,21 +76,21 @@ OURS = {
 }
 
 INTEGRATION = {
-    "D19": "no event during a turn: host",
+    "D19": "no event during a turn: tests/host/test_customizations_rows.py",
     "J4": "awaiting the session's decisions at create and resume: providers.copilot",
     "J7": "ephemeral sessions: providers.copilot",
     "J8": "order of cancelling authentication and disabling: providers.copilot",
     "J9": "the SDK's enable, and the inventory after it: providers.copilot",
     "J10": "relaunch at the next turn: providers.copilot",
-    "J15": "reconciling before a turn and a steering message: host and each provider",
+    "J15": "reconciling before a turn and a steering message: tests/host/test_customizations_rows.py, and each provider",
     "J18": "toggle and reconnect: providers.claude (we set the wanted servers instead, C6.2)",
     "J20": "rebuild before the next send: providers.claude",
     "J21": "the SDK's error, surfaced: providers.claude",
     "J23": "a running thread: providers.codex",
     "J24": "merging definitions of one name: mcp and providers.codex",
-    "K7": "state replaced while a list is made: host",
-    "K8": "provider that comes later: host",
-    "K9": "session that was never published: host",
+    "K7": "state replaced while a list is made: tests/host/test_customizations_rows.py",
+    "K8": "provider that comes later: tests/host/test_customizations_rows.py",
+    "K9": "session that was never published: tests/host/test_customizations_rows.py",
     "K15": "files that churn: customizations.discovery",
     "L6": "leaves of the store: tests/store",
 }

@@ -282,17 +282,6 @@ async def test_a_linked_directory_is_the_same_workspace(world, client, project, 
     assert named(state, "build")["enablement"] == there
 
 
-async def test_nothing_is_decided_anew_while_a_turn_runs(world, client, project):
-    """Row D19."""
-    session, chat = await opened(client, project, provider="scripted")
-    client.start_turn(chat, "wait")
-    await client.state(chat, lambda s: s.get("activeTurn"))
-    seq = client.dispatch(session, "session/workingDirectorySet", directory="file:///elsewhere")
-    assert await client.rejection(seq)
-    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=0)
-    await client.ended(chat)
-
-
 # -- handing over ------------------------------------------------------------------------------------------------------
 
 
@@ -304,7 +293,7 @@ async def test_an_agent_has_what_is_eligible_at_launch_and_is_reconciled_at_once
     await set_to(client, session, "build", SESSION_OFF)
     changed = await world.until(lambda: world.scripted.reconciled)
     assert [leaf.name for leaf in changed[-1].leaves_of("skill")] == ["test"]
-    await client.turn(chat, "say hello")
+    await client.turn(chat, "hello")
     assert [item.name for item in world.scripted.requests[-1].customizations.withheld] == ["build"]
 
 
@@ -313,12 +302,12 @@ async def test_a_failed_reconciliation_fails_the_request_and_is_not_recorded_as_
     session, chat = await opened(client, project, provider="scripted")
     world.scripted.stubborn = ProviderError("agentStubborn", "the agent does not follow")
     await set_to(client, session, "build", SESSION_OFF)
-    turn = await client.turn(chat, "say hello")
+    turn = await client.turn(chat, "hello")
     assert turn["state"] == "error"
     records = [r for r in await world.records.read() if r["kind"] == "audit"]
     assert [record["occasion"] for record in records] == ["launch"]
     world.scripted.stubborn = None
-    assert (await client.turn(chat, "say hello", "t2"))["state"] == "complete"
+    assert (await client.turn(chat, "hello", "t2"))["state"] == "complete"
     records = [r for r in await world.records.read() if r["kind"] == "audit"]
     assert [record["occasion"] for record in records] == ["launch", "change"]
 

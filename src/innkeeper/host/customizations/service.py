@@ -15,7 +15,7 @@ from typing import Any
 from urllib.parse import quote
 
 from innkeeper.customizations.clients import ClientPlugin
-from innkeeper.customizations.discovery import Places
+from innkeeper.customizations.discovery import Places, PluginRoot
 from innkeeper.customizations.discovery.items import DiscoveredPlugin
 from innkeeper.customizations.edits import Edit, Refused, Stored, affected, apply
 from innkeeper.customizations.eligibility import eligible_of
@@ -55,6 +55,8 @@ class Ground:
     home: str | None = None
     copies: PluginCopies | None = None
     """Of clients' plugins; without it those cannot be had."""
+    plugins: tuple[PluginRoot, ...] = ()
+    """Those that the host was given."""
 
 
 class Customizations:
@@ -258,7 +260,7 @@ class Customizations:
         followed = self._followed[session] = Followed(session, str(state["provider"]), directories)
         if self._lookouts is not None:
             paths = tuple(path for uri in directories if (path := local_path(uri)) is not None)
-            followed.lookout = self._lookouts.join(session, Places(paths, self._ground.home))
+            followed.lookout = self._lookouts.join(session, Places(paths, self._ground.home, self._ground.plugins))
         followed.clients_say(state)
         self._fetch(followed)
         return followed
