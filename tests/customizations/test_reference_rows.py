@@ -82,7 +82,7 @@ INTEGRATION = {
     "J8": "order of cancelling authentication and disabling: providers.copilot",
     "J9": "the SDK's enable, and the inventory after it: providers.copilot",
     "J10": "relaunch at the next turn: providers.copilot",
-    "J15": "reconciling before a turn and a steering message: tests/host/test_customizations_rows.py, and each provider",
+    "J15": "reconciling before a turn and steering: tests/host/test_customizations_rows.py, each provider",
     "J18": "toggle and reconnect: providers.claude (we set the wanted servers instead, C6.2)",
     "J20": "rebuild before the next send: providers.claude",
     "J21": "the SDK's error, surfaced: providers.claude",

@@ -9,6 +9,9 @@ import pytest
 
 from innkeeper.customizations.discovery import PluginRoot
 from innkeeper.host.customizations.service import Ground
+from innkeeper.ports.decisions import Decision, PutDecision
+from innkeeper.ports.notes import MemoryNotes
+from innkeeper.store.memory import MemoryLog
 from innkeeper.workspace.files import LocalFiles
 from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.watches import LocalWatches
@@ -172,4 +175,54 @@ async def test_plugins_that_the_host_was_given_are_in_every_session(tmp_path, pr
     await client.echo(off(client, session, "deploy"))
     state = await client.state(session, lambda s: named(s, "deploy").get("enablement") == GLOBAL_OFF)
     assert named(state, "given").get("enablement") is None
+    await world.close()
+
+
+async def test_a_decision_whose_session_or_directory_is_gone_is_kept_180_days_and_then_removed(
+    project, tmp_path, caplog
+):
+    """C8.1; the control: the decision of a directory that is there stays."""
+    log = MemoryLog()
+    before = await World(log=log).start()
+    gone, there = (tmp_path / "gone").as_uri(), project.as_uri()
+    decisions = [
+        Decision("plugin/a", "session", "ahp-session:/gone", False, "2025-01-01T00:00:00.000Z"),
+        Decision("plugin/a", "workspace", gone, False, "2025-01-01T00:00:00.000Z"),
+        Decision("plugin/a", "workspace", there, False, "2025-01-01T00:00:00.000Z"),
+        Decision("plugin/a", "global", "", False, "2025-01-01T00:00:00.000Z"),
+    ]
+    await before.driver.store([PutDecision(decision) for decision in decisions])
+    notes = MemoryNotes()
+    first = await World(log=log.crash(), ground=Ground(LocalFiles(), orphans=notes)).start()
+    rows = await first.until(lambda: notes.document)
+    assert {(row[1], row[2]) for row in rows} == {("session", "ahp-session:/gone"), ("workspace", gone)}
+    assert len(first.driver.decisions.decisions) == 4
+    notes.document = [[*row[:3], "2025-01-01T00:00:00.000+00:00"] for row in rows]
+    later = await World(log=first.log.crash(), ground=Ground(LocalFiles(), orphans=notes)).start()
+    await later.until(lambda: len(later.driver.decisions.decisions) == 2)
+    assert {decision.target for decision in later.driver.decisions.decisions} == {there, ""}
+    assert caplog.text.count("removed a decision") == 2
+    for world in (before, first, later):
+        await world.close()
+
+
+class Movable(ScriptedProvider):
+    """An agent whose primary directory may be taken away."""
+
+    @property
+    def info(self) -> Any:
+        return {**super().info, "capabilities": {"multipleWorkingDirectories": {}}}
+
+
+async def test_another_primary_directory_has_other_servers(ground, project, tmp_path):
+    world = await World(ground=ground, scripted=Movable()).start()
+    client = await world.client("alice")
+    session, _ = await opened(client, project)
+    second = skill(tmp_path / "second", "other")
+    client.dispatch(session, "session/workingDirectorySet", directory=second.as_uri())
+    await client.state(session, lambda s: named(s, "other"))
+    client.dispatch(session, "session/workingDirectoryRemoved", directory=project.as_uri())
+    await world.until(lambda: ("open", session, second.as_uri()) in world.mcp.log)
+    state = await client.state(session, lambda s: named(s, "build") is None)
+    assert named(state, "other")
     await world.close()

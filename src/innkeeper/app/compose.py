@@ -58,6 +58,7 @@ from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
 from innkeeper.workspace.files import LocalFiles
+from innkeeper.workspace.note_file import NoteFile
 from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.processes import LocalProcesses
 from innkeeper.workspace.record_file import FILE_NAME as RECORDS
@@ -69,6 +70,7 @@ log = logging.getLogger(__name__)
 
 DATABASE: Final = "innkeeper.db"
 CLIENT_PLUGINS: Final = "client-plugins"
+ORPHANS: Final = "orphans.json"
 SWAPPED: Final = frozenset({"agents"})
 """The parts that `quiet` may swap: the agents beside the console."""
 
@@ -122,7 +124,12 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         tokens=standard_store(database.with_name(TOKENS)),
         holds=HeldFile(database.with_name(HELD)),
         granted=GrantedFile(database.with_name(GRANTED)),
-        ground=Ground(LocalFiles(), LocalWatches(), copies=LocalPluginCopies(database.with_name(CLIENT_PLUGINS))),
+        ground=Ground(
+            LocalFiles(),
+            LocalWatches(),
+            copies=LocalPluginCopies(database.with_name(CLIENT_PLUGINS)),
+            orphans=NoteFile(database.with_name(ORPHANS)),
+        ),
         records=RecordFile(database.with_name(RECORDS)),
     )
 

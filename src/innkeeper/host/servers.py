@@ -46,6 +46,11 @@ class Servers:
             self._reading[session] = reading
         await asyncio.shield(reading)
 
+    async def read_again(self, session: str) -> None:
+        """The session's primary directory is another one: read what that declares, if the session was read at all."""
+        if self._reading.pop(session, None) is not None:
+            await self.read(session)
+
     async def close(self, session: str) -> None:
         """End the session's servers. Idempotent."""
         reading = self._reading.pop(session, None)

@@ -188,6 +188,7 @@ class HostService:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
         await self._restore.run(self._agents)
         self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
+        self._core.spawn(self._customizations.start(), "orphaned decisions")
 
     async def close(self) -> None:
         """End turns, agents and servers, within the time that the settings give."""
@@ -199,6 +200,12 @@ class HostService:
             self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
         )
         await self._records.close()
+
+    def _directories_changed(self, released: Released) -> None:
+        self._customizations.directories_changed(released.channel)
+        before, after = ((state.get("workingDirectories") or ())[:1] for state in (released.before, released.after))
+        if list(before) != list(after):
+            self._core.spawn(self._servers.read_again(released.channel), f"declarations of {released.channel}")
 
     def _reconcile(self, session: str) -> None:
         agent = self._backings.peek(session)
@@ -264,4 +271,4 @@ class HostService:
         elif action["type"] == "session/activeClientSet":
             self._customizations.clients_changed(released.channel)
         elif action["type"] in DIRECTORY_CHANGES:
-            self._customizations.directories_changed(released.channel)
+            self._directories_changed(released)

@@ -10,7 +10,7 @@ Rules
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import quote
 
@@ -31,12 +31,14 @@ from innkeeper.host.customizations.changes import changes
 from innkeeper.host.customizations.copies import ClientCopies
 from innkeeper.host.customizations.followed import Followed
 from innkeeper.host.customizations.lookouts import Lookouts
+from innkeeper.host.customizations.orphans import remove_orphans
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.copies import PluginCopies
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.decisions import DecisionOp, Decisions
 from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.mcp import ToggleRefused
+from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.watches import Watches
 
 log = logging.getLogger(__name__)
@@ -57,6 +59,8 @@ class Ground:
     """Of clients' plugins; without it those cannot be had."""
     plugins: tuple[PluginRoot, ...] = ()
     """Those that the host was given."""
+    orphans: Notes = field(default_factory=MemoryNotes)
+    """Since when decisions have been without their session or directory."""
 
 
 class Customizations:
@@ -91,6 +95,11 @@ class Customizations:
     def listen(self, listener: Callable[[str], None]) -> None:
         """Be told each session of which something may be different, after it was published."""
         self._listeners.append(listener)
+
+    async def start(self) -> None:
+        """Once, when the sessions are there: see which decisions have outlived what they are about."""
+        ground = self._ground
+        await remove_orphans(self._core, self.overlay, ground.files, ground.orphans, self._clock)
 
     # -- following -----------------------------------------------------------------------------------------------
 
