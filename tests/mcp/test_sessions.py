@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from innkeeper.customizations.enablement import Place
 from innkeeper.mcp.declarations.model import StdioLaunch
 from innkeeper.mcp.held_file import GrantedFile
 from innkeeper.mcp.settings import HostServer, McpSettings, WorkspaceAllowance
@@ -278,6 +279,20 @@ async def test_worktree_that_the_host_made_counts_as_its_directory_for_equal_ent
     await host.servers.reconcile(S)
     await host.servers.allow(S, "mcp:one")
     assert [grant.workspace for grant in host.decisions.grants] == [uri]
+
+
+async def test_worktree_of_the_hosts_record_counts_for_equal_entries_alone(host: Any) -> None:
+    """M4.1c: the record of decisions (C3.3) is the same one, and trust of the directory covers nothing that differs."""
+    uri = host.declare("ws", {"one": host.entry("one"), "two": host.entry("two")})
+    tree = host.declare("tree", {"one": host.entry("one"), "two": host.entry("two", "--slow", "0")})
+    host.settings = McpSettings(trusted_workspaces=frozenset({uri}))
+    host.servers.place_by(lambda session, directory: Place(session, directory, repository=uri))
+    await host.servers.open_session(S, tree)
+    await host.servers.prepare(S, "t1")
+    assert [(row.name, row.status, row.directory) for row in host.servers.report(S)] == [
+        ("one", "connected", uri),
+        ("two", "not allowed", None),
+    ]
 
 
 async def test_entry_that_an_agent_wrote_is_held_until_a_person_connects_it(host: Any) -> None:

@@ -81,6 +81,7 @@ PROOFS: Final[dict[str, tuple[str, ...]]] = {
     "T7": (
         f"{SESSIONS}::test_parents_children_and_other_worktrees_are_other_workspaces",
         f"{SESSIONS}::test_worktree_that_the_host_made_counts_as_its_directory_for_equal_entries",
+        f"{SESSIONS}::test_worktree_of_the_hosts_record_counts_for_equal_entries_alone",
         f"{TRUST}::test_trust_is_of_exactly_one_directory",
     ),
     "T8": (f"{SESSIONS}::test_parents_children_and_other_worktrees_are_other_workspaces",),

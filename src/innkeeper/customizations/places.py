@@ -44,6 +44,12 @@ class Place:
         key = None if self.directory is None or decisive is None else self._key(decisive)
         object.__setattr__(self, "workspace", key)
 
+    @property
+    def own(self) -> str | None:
+        """The key of the directory itself, whatever it is a worktree of."""
+        directory = self.real or self.directory
+        return None if directory is None else self._key(directory)
+
     def accepts(self, uri: str) -> bool:
         """Whether a workspace entry with this URI means this session's workspace (C3.3)."""
         if self.directory is None:

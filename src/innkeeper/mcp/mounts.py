@@ -105,8 +105,8 @@ class MountedSession:
 
     @property
     def workspace(self) -> str:
-        """The key of this session's directory."""
-        return self.place.workspace or ""
+        """The key of this session's own directory, also in a worktree of another one."""
+        return self.place.own or ""
 
     @property
     def trust_place(self) -> TrustPlace:

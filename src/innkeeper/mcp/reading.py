@@ -58,7 +58,8 @@ class FileReader:
         self._note_lost(session, loaded)
         session.declared, session.diagnostics = loaded.servers, loaded.diagnostics
         self._authorship.read(session.workspace, session.path, loaded.servers, now)
-        session.origin = self._worktrees(session.workspace)
+        known = session.place.workspace if session.place.repository is not None else None
+        session.origin = known or self._worktrees(session.workspace)
         session.origin_fingerprints = {}
         if session.origin is not None and (path := local_path(session.origin)) is not None:
             opened = await self._load(path)
