@@ -49,7 +49,7 @@ def test_every_code_is_named_and_real() -> None:
     assert {code for code in REFUSALS if code in ERRORS} <= codes
     made = {"TOOL_DENIED", "STORAGE_FAILED", "CONNECTION_LOST", "AUTH_REQUIRED", "CALL_FAILED", "ENDPOINT_UNREACHABLE"}
     ended = {"TOOL_UNKNOWN", "SERVER_UNKNOWN", "SERVER_DISABLED", "SERVER_NOT_CONNECTED", "DECLARATION_CHANGED"}
-    assert made | ended | {"QUESTION_TIMEOUT", "CALL_TIMEOUT"} <= codes
+    assert made | ended | {"QUESTION_TIMEOUT", "CALL_TIMEOUT", "RESOURCE_UNKNOWN"} <= codes
     assert RETURNING
 
 

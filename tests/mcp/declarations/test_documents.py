@@ -26,6 +26,9 @@ from innkeeper.mcp.declarations.model import (
 from innkeeper.mcp.declarations.presets import BUILT_IN, FIELDS, OFF_BY_DEFAULT
 from innkeeper.mcp.declarations.resolve import Resolved
 from innkeeper.mcp.declarations.traits import CLIENTS
+from innkeeper.settings.config import FIELDS as FIELDS_OF_FILE
+from innkeeper.settings.config import HOT
+from innkeeper.settings.tables import DEFAULT_LIMITS
 
 ROOT = Path(__file__).parents[3]
 PAGES = ROOT / "docs" / "reference"
@@ -71,6 +74,12 @@ def test_loading_page_names_every_preset_status_and_choice() -> None:
         assert unnamed(text, preset.id, *preset.files, *(".".join(path) for path in preset.tables)) == []
     assert unnamed(text, *get_args(Status)) == []
     assert unnamed(text, *get_args(ConflictPolicy), "conflict_policy") == []
+    codes = [error.code for error in ERRORS.values() if error.area in ("declaration", "declarationNote")]
+    assert unnamed(text, *codes, "SERVER_DISABLED", "NOT_ALLOWED", "DECLARATION_CHANGED", "WRITTEN_BY_AGENT") == []
+    settings = {"input_values", "host_servers"} | HOT
+    limits = ("limits.declaration_bytes", "limits.declaration_entries", "limits.server_start_seconds")
+    assert set(FIELDS_OF_FILE) >= settings and {limit.partition(".")[2] for limit in limits} <= set(DEFAULT_LIMITS)
+    assert unnamed(text, *settings, *limits) == []
     for step in ("file", "preset", "entry", "decision", "connection", "gateway", "request"):
         assert f"| {step} |" in text
     for preset in BUILT_IN:
@@ -81,7 +90,7 @@ def test_loading_page_names_every_preset_status_and_choice() -> None:
 
 def test_presets_page_names_every_key_field_and_choice() -> None:
     text = page("presets.md")
-    assert unnamed(text, *KEYS) == []
+    assert unnamed(text, *KEYS, "enabled_builtins", "presets") == []
     assert unnamed(text, *FIELDS) == []
     assert unnamed(text, *get_args(Format), *get_args(Dialect), *get_args(Interpolation), "http", "sse") == []
     for preset in (*BUILT_IN, *OFF_BY_DEFAULT):
