@@ -61,7 +61,8 @@ def explain(server: str, directory: Path, as_json: bool) -> int:
     explained = explain_server(server, workspace, resolved, settings, os.environ.get("PATH"))
     if not explained:
         for problem in resolved.diagnostics:
-            note(_line(problem))
+            for line in _lines(problem):
+                note(line)
         raise CliError(text("cli.mcp.explain.unknown", server=server), code="SERVER_UNKNOWN")
     if as_json:
         print_json({"workspace": workspace, "declarations": [_explained(one) for one in explained]})
@@ -183,21 +184,24 @@ def _print_check(directory: Path, resolved: "Resolved") -> None:
         print_table([text(f"cli.mcp.column.{name}") for name in names], rows)
     else:
         note(text("cli.mcp.check.none", directory=directory))
-    lines = [_line(one) for one in resolved.diagnostics]
-    lines += [_line(one) for entry in entries for one in entry.server.diagnostics]
-    for line in lines:
+    found = [*resolved.diagnostics, *(one for entry in entries for one in entry.server.diagnostics)]
+    for line in (line for one in found for line in _lines(one)):
         note(line)
 
 
-def _line(found: "Diagnostic") -> str:
-    """One diagnostic as compilers write them."""
+def _lines(found: "Diagnostic") -> list[str]:
+    """One diagnostic as compilers write them, and below an error what to do."""
+    from innkeeper.errors import ERRORS
     from innkeeper.mcp.declarations.model import message_of, printable
 
     place = f"{found.file}:{found.line}" if found.line else found.file
     about = "" if found.server is None else f" {printable(found.server) or EMPTY_NAME}:"
     severity = text(f"cli.mcp.severity.{found.severity}")
     message = message_of(found.code, found.detail, found.hint, LANGUAGE)
-    return f"{place}: {severity} {found.code}:{about} {message}".lstrip(": ")
+    lines = [f"{place}: {severity} {found.code}:{about} {message}".lstrip(": ")]
+    if found.severity == "error" and found.code in ERRORS:
+        lines.append(f"  {text(ERRORS[found.code].remedy)}")
+    return lines
 
 
 def _explained(one: "Explanation") -> dict[str, Any]:
@@ -241,7 +245,8 @@ def _print_explanation(one: "Explanation") -> None:
         words = " ".join(part for part in (_reason(step.code), printable(step.detail)) if part)
         click.echo(f"  {text(f'cli.mcp.step.{step.name}')}: {mark}" + (f"  {words}" if words else ""))
     for found in server.diagnostics:
-        note(_line(found))
+        for line in _lines(found):
+            note(line)
     click.echo(text("cli.mcp.explain.clients"))
     for client, hints in one.clients.items():
         words = " ".join(text(f"declaration.hint.{hint}") for hint in hints)

@@ -10,7 +10,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 from typing import Final
 
-from innkeeper.limits import SERVER_END_OF_INPUT_SECONDS, SERVER_TERMINATE_SECONDS
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.environment import child_environment
 from innkeeper.mcp.connections.values import Limits, Use
@@ -28,6 +27,8 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.processes import Processes
 
 CHANGED: Final = "DECLARATION_CHANGED"
+ENDING_SECONDS: Final = 5.0
+"""What ending a process takes at most, step after step, on a busy machine."""
 
 
 class Starting:
@@ -64,8 +65,10 @@ class Starting:
 
     def limit(self, declared: DeclaredServer) -> float:
         """Seconds until a start has come to something: its own limit, and the end of a process that kept still."""
-        own = self._limits.start if declared.timeouts.start is None else declared.timeouts.start
-        return own + SERVER_END_OF_INPUT_SECONDS + SERVER_TERMINATE_SECONDS
+        return self._own_limit(declared) + ENDING_SECONDS
+
+    def _own_limit(self, declared: DeclaredServer) -> float:
+        return self._limits.start if declared.timeouts.start is None else declared.timeouts.start
 
     def begin(self, session: MountedSession, mount: Mount) -> None:
         """Begin a try of the mount's server, which may run, under its supervisor."""
@@ -105,7 +108,7 @@ class Starting:
             self._processes,
             lambda values: child_environment(self._environment, values),
             changed,
-            dataclasses.replace(self._limits, start=self.limit(declared)),
+            dataclasses.replace(self._limits, start=self._own_limit(declared)),
             self._access(session, declared),
             used,
             refused=None if self._admitted().allows("connect") else "MONITORING_UNSUPPORTED",
