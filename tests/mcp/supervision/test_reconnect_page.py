@@ -10,7 +10,7 @@ from innkeeper.limits import SERVER_END_OF_INPUT_SECONDS, SERVER_START_SECONDS, 
 from innkeeper.mcp import publishing, trust
 from innkeeper.mcp.mounts import STARTS_AT_ONCE
 from innkeeper.mcp.supervision import admission, course, endings, probing
-from innkeeper.settings.config import FIELDS
+from innkeeper.settings.config import FIELDS, HOT
 from innkeeper.settings.tables import DEFAULT_LIMITS
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -42,7 +42,7 @@ def test_every_state_code_and_layer_is_named(page: str) -> None:
     assert set(get_args(trust.AllowedBy)) <= named
     assert set(admission.NEEDED) <= named
     assert {"policy", "custom", "requiredServerUnavailable"} <= named
-    decisive = {"trust_mode", "trusted_workspaces", "workspace_allowances", "enabled_builtins", "presets", "host_servers"}
+    decisive = {*HOT - {"conflict_policy"}, "host_servers"}
     assert decisive | {"limits.server_start_seconds"} <= named
     assert decisive <= set(FIELDS) and "server_start_seconds" in DEFAULT_LIMITS
 
