@@ -27,7 +27,7 @@ def host_options(function: F) -> F:
     for option in (
         click.option(
             "--data-dir",
-            type=click.Path(path_type=Path, file_okay=False),
+            type=click.Path(path_type=Path, file_okay=False, readable=False),
             help=text("cli.option.dataDir"),
         ),
         click.option("--token", envvar="INNKEEPER_TOKEN", help=text("cli.option.token")),
