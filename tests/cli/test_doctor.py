@@ -12,6 +12,8 @@ import pytest
 from innkeeper.cli import exit_codes
 from innkeeper.cli.doctor import checks, parts
 from innkeeper.cli.doctor.checks import Machine
+from innkeeper.mcp.supervision import admission
+from innkeeper.mcp.supervision.admission import Admission
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def test_doctor_finds_everything_at_once_and_says_so_in_json(inside: Any) -> Non
     assert found["version"] == 1
     ids = [check["id"] for check in found["checks"]]
     for id in (
-        "platform", "python", "installation", "libraries", "extra.speed", "git", "configuration", "data", "lock",
+        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "configuration", "data", "lock",
         "port", "disk", "openFiles", "watches", "agent.console",
     ):  # fmt: skip
         assert id in ids
@@ -148,6 +150,25 @@ def test_another_installed_version_than_the_running_one_is_a_warning(monkeypatch
     assert (found.state, "99.0.0" in found.remedy) == ("warn", True)
     monkeypatch.setattr(parts, "installed_version", lambda: None)
     assert parts.check_installation().state == "warn"
+
+
+@pytest.mark.parametrize(
+    ("found", "state", "says"),
+    [
+        (Admission({}, {}), "ok", "mcp "),
+        (Admission({"mcp": "9.9"}, {}), "ok", "version unverified, capabilities confirmed"),
+        (Admission({"mcp": "9.9"}, {"probe": ("httpx2:x",)}), "warn", "MONITORING_UNSUPPORTED: probe"),
+        (Admission({"mcp": "9.9"}, {"connect": ("mcp:x",)}), "fail", "MONITORING_UNSUPPORTED: connect"),
+    ],
+)
+def test_an_untested_version_of_the_mcp_libraries_is_said(
+    monkeypatch: pytest.MonkeyPatch, found: Admission, state: str, says: str
+) -> None:
+    """M7.8"""
+    monkeypatch.setattr(admission, "admission", lambda: found)
+    check = parts.check_mcp()
+    assert (check.id, check.state, says in check.detail) == ("mcp", state, True)
+    assert bool(check.remedy) is (state != "ok")
 
 
 def test_a_missing_library_fails_and_a_missing_extra_does_not(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -162,6 +162,7 @@ def test_tools_show_weight_and_permission_and_follow_allow_deny_and_revoke(proje
     def answer(tool: str) -> tuple[str, str]:
         found = {row["tool"]: row for row in project.run("tools", "one", "--json").json()["tools"]}
         assert found[tool]["tokens"] > 0
+        assert found[tool]["switch_acts"] == "now"
         return found[tool]["outcome"], found[tool]["why"]
 
     assert answer("echo") == ("ask", "unknown")
@@ -178,6 +179,7 @@ def test_tools_show_weight_and_permission_and_follow_allow_deny_and_revoke(proje
     assert "echo\t" in table.out
     assert "asks" in table.out
     assert "tokens" in table.err
+    assert "from the next call" in table.err
     assert "词元" in project.run("tools", lang="zh_CN.UTF-8").err
 
 

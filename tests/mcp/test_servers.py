@@ -240,13 +240,14 @@ async def test_policy_that_no_longer_allows_disconnects_at_once(host: Any) -> No
 async def test_toggle_off_stops_the_process_and_removes_the_tools(host: Any, wait_dead: Any) -> None:
     uri = await host.connected("one", "two")
     pid = host.row("one").pid
+    assert host.row("one").switch_acts == "now"
     plan = await host.toggle(S, "one", {"kind": "workspace", "uri": uri, "enabled": False})
     assert plan.enablement == [{"kind": "workspace", "uri": uri, "enabled": False}]
     assert wait_dead([pid])
     assert [tools.server for tools in host.gateway.tools(S)] == ["two"]
     assert host.published("one")["enablement"] == plan.enablement
     assert host.published("one")["state"] == {"kind": "stopped"}
-    assert host.row("one").status == "disabled"
+    assert (host.row("one").status, host.row("one").switch_acts) == ("disabled", "nextRequest")
     await host.servers.prepare(S, "t1")
     await host.servers.start(S, "mcp:one")
     assert len(host.log("one", "start")) == 1

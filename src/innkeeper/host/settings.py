@@ -15,8 +15,8 @@ class HostSettings:
     full_access: bool = False
     """The operator's `access: full`: tools run without asking (M6.3b)."""
     denied_tools: frozenset[str] = frozenset()
-    """Names of tools as agents see them, denied by who embeds the host: nobody's allow is stronger (M6.8). `config.toml`
-    has no key for it; a session denies by `permissions.deny` of its configuration."""
+    """Names of tools as agents see them, denied by who embeds the host: nobody's allow is stronger (M6.8). There is no
+    key for it in `config.toml`; a session denies by `permissions.deny` of its configuration."""
     language: str | None = None
     """The operator's `language`, for clients that state none (M9.4)."""
     grace: float = CLIENT_GRACE_SECONDS

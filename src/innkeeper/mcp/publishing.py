@@ -38,6 +38,9 @@ STATUSES: Final = (
 )
 """The states of M7.6, and `invalid` for an entry that was rejected."""
 
+RUNNING: Final = frozenset({"connected", "connecting", "reconnecting", "unverified"})
+"""States of a server that its switch ends at once."""
+
 _REFUSED: Final[Mapping[str | None, str]] = {
     "NOT_ALLOWED": "not allowed",
     "DECLARATION_CHANGED": "needs a new grant",
@@ -200,6 +203,7 @@ def report_of(view: ServerView) -> ServerReport:
         present=view_of(declared),
         granted=view.granted,
         granted_at=None if verdict.void is None else verdict.void.granted_at,
+        switch_acts="now" if status in RUNNING else "nextRequest",
     )
 
 

@@ -76,6 +76,8 @@ class ServerReport:
     granted: DeclarationView | None = None
     """What it said when it was allowed, with *needs a new grant*, as far as this host still knows it."""
     granted_at: str | None = None
+    switch_acts: Literal["now", "nextRequest"] = "now"
+    """When the server's switch takes effect (M11.4): off at once while it is there, on when a request wants it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +127,8 @@ class ToolReport(NamedTuple):
     why: GateWhy
     granted: str | None
     """When a person allowed it for good; None where nobody did, or the declaration has changed since."""
+    switch_acts: Literal["now", "nextRequest"] = "now"
+    """When allow, deny and revoke take effect: with the next call (M11.4)."""
 
 
 class CallRecord(NamedTuple):

@@ -177,13 +177,14 @@ def _bound(value: int) -> str:
 
 def all_checks(machine: Machine) -> Iterator[Check]:
     """Every check, in the order in which they are shown; one that breaks is a warning of its own."""
-    from innkeeper.cli.doctor.parts import check_agents, check_extras, check_installation, check_libraries
+    from innkeeper.cli.doctor.parts import check_agents, check_extras, check_installation, check_libraries, check_mcp
 
     several: list[tuple[str, Callable[[], Check | Iterable[Check]]]] = [
         ("platform", check_platform),
         ("python", check_python),
         ("installation", check_installation),
         ("libraries", check_libraries),
+        ("mcp", check_mcp),
         ("extras", check_extras),
         ("git", check_git),
         ("configuration", lambda: check_configuration(machine)),

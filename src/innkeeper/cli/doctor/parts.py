@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from importlib import metadata
 
 from innkeeper._version import DISTRIBUTION, installed_from, installed_version, running_version
-from innkeeper.cli.doctor.checks import Check
+from innkeeper.cli.doctor.checks import Check, State
 from innkeeper.cli.words import text
 
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?P<bounds>[^;]*)(?:;(?P<marker>.*))?$")
@@ -51,6 +51,21 @@ def check_extras() -> Iterator[Check]:
             yield Check(f"extra.{extra}", "ok", text("cli.doctor.extra.absent", names=", ".join(absent)), remedy)
         else:
             yield Check(f"extra.{extra}", "ok", ", ".join(present))
+
+
+def check_mcp() -> Check:
+    """Whether the installed MCP libraries are tested ones, and else whether they have what is needed (M7.8)."""
+    from innkeeper.mcp.supervision.admission import TESTED, admission
+
+    found = admission()
+    names = ", ".join(f"{name} {_version(name) or '?'}" for name in TESTED)
+    if found.missing:
+        state: State = "fail" if "connect" in found.missing else "warn"
+        detail = text("cli.doctor.mcp.missing", names=names, parts=", ".join(sorted(found.missing)))
+        return Check("mcp", state, detail, _reinstall())
+    if found.unverified:
+        return Check("mcp", "ok", text("cli.doctor.mcp.unverified", names=names))
+    return Check("mcp", "ok", names)
 
 
 def check_agents() -> Iterator[Check]:

@@ -30,6 +30,7 @@ def tools(where: Where, server: str | None, as_json: bool) -> None:
     names = ("server", "tool", "tokens", "permission", "description")
     print_table([text(f"cli.mcp.column.{name}") for name in names], [_cells(row) for row in rows])
     note(text("cli.mcp.tools.sum", n=sum(row["tokens"] for row in rows)))
+    note(text("cli.mcp.tools.acts"))
 
 
 @click.command("call", help=text("cli.mcp.call.help"), epilog=text("cli.mcp.call.epilog"))
