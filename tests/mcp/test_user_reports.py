@@ -117,6 +117,7 @@ PROOFS: Final[dict[str, tuple[str, ...]]] = {
     "D6": (
         f"{SERVERS}::test_toggle_off_stops_the_process_and_removes_the_tools",
         f"{GATEWAY}::test_project_filter_wins_over_a_person_and_full_access",
+        "mcp/test_declared_fields.py::test_declared_filter_wins_over_full_access_and_a_person",
         f"{ENDPOINT}::test_server_that_is_switched_off_lists_nothing_and_refuses_at_once",
     ),
     "V1": (
