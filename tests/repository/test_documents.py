@@ -119,3 +119,23 @@ def test_python_in_the_documents_compiles_and_names_what_exists(root: Path) -> N
                     assert [alias.name for alias in node.names if not hasattr(module, alias.name)] == [], document
                     seen += 1
     assert seen >= 2
+
+
+@pytest.mark.parametrize("name", ["README.md", "README.zh.md"])
+def test_the_readme_names_every_command(root: Path, name: str) -> None:
+    """`mcp inputs` and the like stand for what is below them."""
+    text = without_code((root / name).read_text(encoding="utf-8"))
+    rows = [re.findall(r"`([^`]+)`", row.split("|")[1]) for row in text.splitlines() if row.startswith("| `")]
+    named = {
+        word if word.startswith(f"{row[0].split()[0]} ") or word == row[0] else f"{row[0].split()[0]} {word}"
+        for row in rows
+        for word in row
+    }
+    pages = importlib.import_module("pages")
+    command = pages.root_command()
+    missing = [
+        " ".join(path[1:])
+        for path, each in pages.commands(command, ("innkeeper",))
+        if len(path) in (2, 3) and " ".join(path[1:]) not in named and not getattr(each, "commands", None)
+    ]
+    assert missing == []
