@@ -22,6 +22,8 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import DecisionOp
 
 HOST_WIDE = "this server is the operator's, for every session; it is switched off in the host's settings"
+ECHO_SECONDS = 0.002
+"""An echo is written in this time; resolving and publishing a large list takes longer than that."""
 NOTHING_SAID = "a toggle says `enablement`"
 
 
@@ -72,7 +74,7 @@ class Toggles:
     # -- inside --------------------------------------------------------------------------------------------------
 
     async def _publish(self) -> None:
-        await asyncio.sleep(0)
+        await asyncio.sleep(ECHO_SECONDS)
         self._publishing = False
         accepted, self._accepted = self._accepted, []
         self._customizations.decided([op for ops in accepted for op in ops])
