@@ -283,7 +283,7 @@ def test_a_wrong_token_is_refused_with_its_own_exit_code(guest: Person) -> None:
     told = guest.types("status", "--token", "wrong")
     assert told.code == exit_codes.REFUSED
     assert "[TOKEN_WRONG]" in told.err
-    assert "Use the token that the host printed" in told.err
+    assert "Use the token that the host was started with" in told.err
 
 
 @pytest.mark.parametrize(
