@@ -228,6 +228,13 @@ def test_standard_error_of_a_server_is_shown_on_demand_and_masked(project: Any) 
         assert CANARY not in shown.out + shown.err
 
 
+def test_a_file_is_confirmed_and_nothing_starts_by_that(project: Any) -> None:
+    """M4.1b, M9.4"""
+    project.declare(one=fixture("one"))
+    done = project.run("confirm-file", ".mcp.json", "--json")
+    assert (done.code, rows(done)["one"]["status"]) == (exit_codes.OK, "not allowed")
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -23,6 +23,7 @@ for command in (
     connecting.stop,
     connecting.retry,
     connecting.follow_policy,
+    connecting.confirm_file,
     authorizing.authorize,
     calling.tools,
     calling.call,

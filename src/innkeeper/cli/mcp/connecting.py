@@ -1,4 +1,5 @@
-"""`innkeeper mcp connect|disconnect|stop|retry|follow-policy`: what a person does to servers (M4.2, M4.3, M4.5, M7.6).
+"""`innkeeper mcp connect|disconnect|stop|retry|follow-policy|confirm-file`: what a person does to servers (M4.1b, M4.2,
+M4.3, M4.5, M7.6).
 
 A declared stdio server runs as the user, outside every sandbox: before it is connected by hand that is said, with the
 command. All servers at once want one confirmation, and a second one when policy does not allow some of them.
@@ -96,6 +97,14 @@ retry = _simple("retry", "retry")
 def follow_policy(where: Where, as_json: bool) -> None:
     """Its help is in the catalogue."""
     show(*ask(where, "followPolicy", {}), as_json)
+
+
+@click.command("confirm-file", help=text("cli.mcp.confirmFile.help"), epilog=text("cli.mcp.list.epilog"))
+@click.argument("file", metavar=text("cli.metavar.file"))
+@in_session
+def confirm_file(where: Where, file: str, as_json: bool) -> None:
+    """Its help is in the catalogue."""
+    show(*ask(where, "confirmFile", {"file": file}), as_json)
 
 
 def _one_or_all(server: str | None, every: bool) -> None:
