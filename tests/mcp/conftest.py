@@ -12,8 +12,10 @@ from typing import Any
 import psutil
 import pytest
 
+from innkeeper.customizations.enablement import ClientBase, Overlay, replace
 from innkeeper.mcp.connections.values import Limits
 from innkeeper.mcp.gateway import Gateway
+from innkeeper.mcp.judging import target_of
 from innkeeper.mcp.servers import ProjectServers
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.ports.decisions import DecisionOp, Decisions
@@ -180,13 +182,20 @@ class Host:
         states = [c for s, c in self.listener.states if s == session and c["name"] == name]
         return (states or told)[-1]
 
-    async def toggle(self, session: str, name: str, *decisions: dict[str, Any]) -> Any:
-        """What the host does with a toggle: plan, store, publish, reconcile."""
-        plan = self.servers.plan_toggle(session, f"mcp:{name}", list(decisions), FixedClock().now())  # type: ignore[arg-type]
-        assert plan is not None
-        await self.store(plan.ops)
+    async def toggle(self, session: str, name: str, *decisions: dict[str, Any]) -> None:
+        """What the host does with a toggle: decide, store, publish, reconcile."""
+        await self.decide(session, name, *decisions)
         await self.servers.reconcile(session)
-        return plan
+
+    async def decide(self, session: str, name: str, *decisions: dict[str, Any]) -> None:
+        """The complete set is stored; nothing acts on it yet."""
+        found = self.servers._sessions[session]
+        mount = found.find(f"mcp:{name}")
+        assert mount is not None
+        overlay = Overlay(self.decisions)
+        target = target_of(mount.declared)
+        ops, _ = replace(list(decisions), target, found.place, overlay, ClientBase(), FixedClock().now())  # type: ignore[arg-type]
+        await self.store(ops)
 
     async def until(self, condition: Callable[[], bool]) -> None:
         """Wait for something that only a look can tell, such as a file that a server writes."""

@@ -6,7 +6,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
-from innkeeper.ports.decisions import Decision, PutDecision
 from innkeeper.ports.mcp import (
     CallRecord,
     DeclarationFinding,
@@ -14,8 +13,6 @@ from innkeeper.ports.mcp import (
     McpRefused,
     ServerReport,
     ServerTools,
-    TogglePlan,
-    ToggleRefused,
     ToolReport,
 )
 from innkeeper.ports.questions import Caller, Confirmation, Option, Questions
@@ -59,7 +56,6 @@ class FakeMcp:
     questions: Questions | None = None
     log: list[tuple[str, ...]] = field(default_factory=list)
     sessions: dict[str, dict[str, FakeServer]] = field(default_factory=dict)
-    refuse_toggle: str | None = None
     failing: Exception | None = None
     callers: list[Caller] = field(default_factory=list)
     prepare: Callable[[str, str], Any] | None = None
@@ -85,15 +81,6 @@ class FakeMcp:
     async def stop(self, session: str, id: str) -> None:
         self.log.append(("stop", session, id))
         self._move(session, id, "stopped")
-
-    def plan_toggle(self, session: str, id: str, enablement: Sequence[Any], now: str) -> TogglePlan | None:
-        if self.refuse_toggle is not None:
-            raise ToggleRefused(self.refuse_toggle)
-        server = self.sessions.get(session, {}).get(id)
-        if server is None:
-            return None
-        ops = [PutDecision(Decision(f"mcp:{id}", d["kind"], session, d["enabled"], now)) for d in enablement]
-        return TogglePlan(ops, [*enablement, {"kind": "global", "enabled": True}])
 
     async def reconcile(self, session: str) -> None:
         self.log.append(("reconcile", session))

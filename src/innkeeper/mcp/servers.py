@@ -15,17 +15,16 @@ import contextlib
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from innkeeper.customizations.enablement import ClientBase, InvalidSet, Overlay, Place, replace, resolve
+from innkeeper.customizations.enablement import Place
 from innkeeper.mcp.authorship import Authorship, HoldMemory
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.masking import masked_text, secrets_of
 from innkeeper.mcp.connections.values import Limits
 from innkeeper.mcp.host_servers import HostServers
-from innkeeper.mcp.judging import GrantedMemory, Judge, target_of
+from innkeeper.mcp.judging import GrantedMemory, Judge
 from innkeeper.mcp.mounts import Mount, MountedSession, local_path
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens
-from innkeeper.mcp.publishing import server_id
 from innkeeper.mcp.reading import FileReader, Worktrees
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.mcp.starting import Starting, later
@@ -41,11 +40,9 @@ from innkeeper.ports.mcp import (
     McpListener,
     McpRefused,
     ServerReport,
-    TogglePlan,
-    ToggleRefused,
 )
 from innkeeper.ports.processes import Processes
-from innkeeper.protocol.session.state import CustomizationEnablement, McpServerCustomization
+from innkeeper.protocol.session.state import McpServerCustomization
 
 AT_ONCE: Final = frozenset({"SERVER_DISABLED", "DISCONNECTED"})
 """Reasons that end a server also while its calls run: a person said so."""
@@ -282,20 +279,6 @@ class ProjectServers:
         keys = {found.workspace, found.grant_key(mount.declared)}
         await self._store([DropGrant((key, "server", mount.declared.name)) for key in sorted(keys)])
         await self._reconcile_workspace(found.workspace)
-
-    def plan_toggle(
-        self, session: str, id: str, enablement: Sequence[CustomizationEnablement], now: str
-    ) -> TogglePlan | None:
-        found = self._sessions.get(session)
-        mount = None if found is None else found.find(id)
-        if found is None or mount is None or server_id(mount.declared) != id:
-            return None
-        target = target_of(mount.declared)
-        try:
-            ops, overlay = replace(enablement, target, found.place, Overlay(self._decisions()), ClientBase(), now)
-        except InvalidSet as error:
-            raise ToggleRefused(str(error)) from None
-        return TogglePlan(ops, list(resolve(target, found.place, overlay, ClientBase()).enablement))
 
     # -- what can be asked ---------------------------------------------------------------------------------------
 

@@ -8,10 +8,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
-from innkeeper.ports.decisions import DecisionOp
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import ToolCallResult
-from innkeeper.protocol.session.state import CustomizationEnablement, McpServerCustomization, ToolDefinition
+from innkeeper.protocol.session.state import McpServerCustomization, ToolDefinition
 
 JsonObject = Mapping[str, object]
 
@@ -202,15 +201,6 @@ class ElicitationRefused(Exception):
     """The server's question is not put to anybody; the text is what the server is told."""
 
 
-@dataclass(frozen=True, slots=True)
-class TogglePlan:
-    """What a toggle stores and publishes; nothing has changed yet (C2.3, C8.1)."""
-
-    ops: Sequence[DecisionOp]
-    enablement: Sequence[CustomizationEnablement]
-    """The complete resolved set that the host publishes."""
-
-
 class ToggleRefused(Exception):
     """The set cannot be stored; the text is the rejection reason (C3.3, C8.1)."""
 
@@ -299,12 +289,6 @@ class McpServers(Protocol):
 
     async def revoke(self, session: str, id: str) -> None:
         """Take `allow` back; what nothing else allows is disconnected (M5.8)."""
-        ...
-
-    def plan_toggle(
-        self, session: str, id: str, enablement: Sequence[CustomizationEnablement], now: str
-    ) -> TogglePlan | None:
-        """The durable form of a complete set; None when `id` is no server of the session. Raises ToggleRefused."""
         ...
 
     async def reconcile(self, session: str) -> None:

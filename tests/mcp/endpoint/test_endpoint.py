@@ -173,10 +173,7 @@ async def test_server_that_is_switched_off_lists_nothing_and_refuses_at_once(
     async with agent_of(await inn.offered("one"), mode) as agent, listening(agent, mode) as told:
         await agent.tools()
         host = inn.host
-        plan = host.servers.plan_toggle(
-            S, "mcp:one", [{"kind": "global", "enabled": False}], "2026-01-01T00:00:00.000Z"
-        )
-        await host.store(plan.ops)
+        await host.decide(S, "one", {"kind": "global", "enabled": False})
         assert host.row("one").pid is not None
         assert refusal(await agent.call("echo", {"text": "x"})) == (True, "SERVER_DISABLED")
         assert await agent.tools() == []
