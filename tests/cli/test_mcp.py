@@ -294,6 +294,18 @@ def test_trust_is_written_for_exactly_this_directory_and_the_comments_stay(quiet
     assert config_of(quiet).read_text().startswith("# mine\n")
 
 
+def test_trust_lists_what_would_run_by_the_operators_settings(quiet: Any) -> None:
+    """M4.5: the same resolver with the same settings as the host's."""
+    quiet.declare(one={"command": "first"})
+    (quiet.project / ".cursor").mkdir()
+    (quiet.project / ".cursor" / "mcp.json").write_text('{"mcpServers": {"one": {"command": "second"}}}')
+    config_of(quiet).parent.mkdir(parents=True)
+    config_of(quiet).write_text("conflict_policy = 'last-wins'\n", encoding="utf-8")
+    assert quiet.run("mcp", "trust", "--yes", "--json").json()["commands"] == ["second"]
+    config_of(quiet).write_text("[limits]\ndeclaration_bytes = 10\n", encoding="utf-8")
+    assert quiet.run("mcp", "trust", "--yes", "--json").json()["commands"] == []
+
+
 def test_a_running_host_follows_trust_and_the_end_of_it(project: Any, live: Any) -> None:
     """M4.1, M5.8, M9.6: hot; what loses its permission is disconnected."""
     project.declare(one=fixture("one"))

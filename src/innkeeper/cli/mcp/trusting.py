@@ -101,7 +101,14 @@ def _commands(directory: Path, settings: "Settings") -> Sequence[str]:
     from innkeeper.mcp.declarations.secrets import mask_arguments
 
     presets = available_presets(settings.enabled_builtins, settings.presets).enabled
-    resolved = Resolver().resolve(os.fspath(directory), Reading(environment=dict(os.environ), presets=presets))
+    reading = Reading(
+        environment=dict(os.environ),
+        presets=presets,
+        file_limit=int(settings.limits["declaration_bytes"]),
+        entry_limit=int(settings.limits["declaration_entries"]),
+        conflict_policy=settings.conflict_policy,
+    )
+    resolved = Resolver().resolve(os.fspath(directory), reading)
     return [" ".join(mask_arguments(server.command)) for server in resolved.loaded.servers if server.command]
 
 
