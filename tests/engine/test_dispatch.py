@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from harness.engine_world import CHAT, NOW, ROOT, SESSION, Peer, World, agent, chat_state, session_state
-from innkeeper.engine.effects import Act, Admit, Also, Create, Refuse
+from innkeeper.engine.effects import Act, Admit, Also, Create, Drop, Hold, Refuse
 from innkeeper.ports.decisions import Decision, PutDecision
 
 USER = {"text": "hi", "origin": {"kind": "user"}}
@@ -492,3 +492,40 @@ def test_a_commit_of_the_host_is_one_transaction(world: World) -> None:
     )
     assert len(world.batches) == 1
     assert len([op for op in world.batches[0].ops if hasattr(op, "body")]) == 2
+
+
+class Undecided:
+    """Holds every title until the host can answer (C4.3)."""
+
+    def admit(self, view: Any, channel: str, kind: str, action: Any, client_id: str, now: str) -> Admit | Hold:
+        return Hold("ticket") if action["type"] == "session/titleChanged" else Admit(action)
+
+
+@pytest.mark.parametrize("answer", ["admitted", "refused", "gone"])
+def test_a_held_action_is_answered_once_when_the_host_can_and_holds_nothing_else_up(answer: str) -> None:
+    """C4.3: nothing of it has happened before, and no echo has left."""
+    world = World(policy=Undecided()).with_session()
+    a = world.client("a", 1, SESSION)
+    a.dispatch(SESSION, TITLE)
+    assert a.envelopes() == []
+    assert world.hub.head(SESSION)["title"] == ""
+    a.dispatch(SESSION, {"type": "session/isReadChanged", "isRead": True})
+    assert [e["action"]["type"] for e in a.envelopes()] == ["session/isReadChanged"]
+    row = PutDecision(Decision("k", "global", "", False, NOW))
+    world.held = True
+    match answer:
+        case "admitted":
+            world.run(world.hub.settle("ticket", Admit({**TITLE, "title": "resolved"}, (row,))))
+            assert row in world.batches[-1].ops
+            world.pump()
+            assert a.envelopes()[-1]["action"]["title"] == "resolved"
+            assert a.envelopes()[-1]["origin"] == {"clientId": "a", "clientSeq": 1}
+        case "refused":
+            world.run(world.hub.settle("ticket", Refuse("it turned out so")))
+            assert a.rejections() == ["it turned out so"]
+        case "gone":
+            world.commit(Drop(SESSION))
+            world.run(world.hub.settle("ticket", Admit(TITLE)))
+            world.pump()
+            assert len(a.envelopes()) == 1
+    assert world.hub.settle("ticket", Admit(TITLE)) == []
