@@ -323,6 +323,27 @@ async def test_entry_that_an_agent_wrote_is_held_until_a_person_connects_it(host
     assert memory.held == {}
 
 
+async def test_entry_whose_environment_file_an_agent_wrote_is_held_too(host: Any) -> None:
+    """M4.1b, M4.2b: the content of `envFile` is part of what was allowed, also in a trusted directory."""
+    uri = host.declare("ws", {"one": host.entry("one", envFile=".env")})
+    environment = host.place / "ws" / ".env"
+    environment.write_text("LEVEL=1\n")
+    writes = Writes()
+    host.joined = {"writes": writes}
+    host.settings = McpSettings(trusted_workspaces=frozenset({uri}))
+    await host.restart()
+    await host.servers.open_session(S, uri)
+    await host.servers.prepare(S, "t1")
+    assert host.row("one").status == "connected"
+    writes.files.add(str(environment))
+    environment.write_text("PATH=./evil\n")
+    await host.servers.prepare(S, "t2")
+    assert (host.row("one").status, host.row("one").reason) == ("written by an agent", "WRITTEN_BY_AGENT")
+    assert len(host.log("one", "start")) == 1
+    await host.servers.confirm_file(S, ".env")
+    assert host.row("one").reason != "WRITTEN_BY_AGENT"
+
+
 async def test_confirming_the_file_lets_policy_decide_again_and_outside_edits_load(host: Any) -> None:
     uri = host.declare("ws", {})
     writes = Writes()

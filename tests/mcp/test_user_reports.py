@@ -87,6 +87,7 @@ PROOFS: Final[dict[str, tuple[str, ...]]] = {
     "T8": (f"{SESSIONS}::test_parents_children_and_other_worktrees_are_other_workspaces",),
     "T9": (
         f"{SESSIONS}::test_entry_that_an_agent_wrote_is_held_until_a_person_connects_it",
+        f"{SESSIONS}::test_entry_whose_environment_file_an_agent_wrote_is_held_too",
         f"{SESSIONS}::test_confirming_the_file_lets_policy_decide_again_and_outside_edits_load",
         f"{TRUST}::test_what_an_agent_wrote_is_held_whatever_else_allows_it",
     ),

@@ -61,8 +61,9 @@ class Authorship:
         present = {server.name: server.fingerprint for server in servers if server.fingerprint}
         for server in servers:
             if server.fingerprint and known.get(server.name) != server.fingerprint and server.fingerprint not in held:
-                file = os.path.join(path, server.file)
-                if self._writes.wrote(file, since, _changed(file)):
+                written = (server.file, server.environment_file)
+                files = [os.path.join(path, file) for file in written if file is not None]
+                if any(self._writes.wrote(file, since, _changed(file)) for file in files):
                     held.add(server.fingerprint)
         self._known[workspace] = {**known, **present}
         self._read_at[workspace] = now

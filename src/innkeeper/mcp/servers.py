@@ -257,7 +257,8 @@ class ProjectServers:
     async def confirm_file(self, session: str, file: str) -> None:
         found = self._sessions.get(session)
         if found is not None:
-            self._authorship.release(found.workspace, [one for one in found.declared if one.file == file])
+            written = [one for one in found.declared if file in (one.file, one.environment_file)]
+            self._authorship.release(found.workspace, written)
             await self._reconcile_workspace(found.workspace)
 
     async def allow(self, session: str, id: str) -> None:

@@ -76,6 +76,7 @@ def read_entry(source: Source, member: Member, repeated: tuple[int, ...] = (), *
         override=read.override,
         address=told.url or "",
         directory=told.directory,
+        environment_file=None if read.environment_file is None else read.environment_file.path,
         environment_names=(*told.environment, *told.forwarded),
         header_names=(*told.headers, *told.header_variables),
         traits=held,

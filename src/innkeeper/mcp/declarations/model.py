@@ -153,6 +153,8 @@ class DeclaredServer:
     """The url as written; empty for stdio."""
     directory: str | None = None
     """`cwd` as written."""
+    environment_file: str | None = None
+    """The `envFile` that takes part, relative to the workspace: its content is part of the fingerprint."""
     environment_names: tuple[str, ...] = ()
     header_names: tuple[str, ...] = ()
     traits: frozenset[str] = frozenset()
