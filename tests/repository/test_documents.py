@@ -4,9 +4,11 @@ import ast
 import importlib
 import re
 import tomllib
+from collections.abc import Mapping
 from itertools import zip_longest
 from pathlib import Path
 
+import click
 import pytest
 
 from innkeeper.errors import ERRORS
@@ -139,3 +141,36 @@ def test_the_readme_names_every_command(root: Path, name: str) -> None:
         if len(path) in (2, 3) and " ".join(path[1:]) not in named and not getattr(each, "commands", None)
     ]
     assert missing == []
+
+
+TYPED = re.compile(r"^(?:\$ )?(?:uv run )?innkeeper ([^#\n]*)|`innkeeper ([^`]*)`", re.MULTILINE)
+
+
+def test_every_command_line_in_words_for_people_exists(root: Path) -> None:
+    """Pages, READMEs and the texts of the catalogue name only commands and options that there are."""
+    pages = importlib.import_module("pages")
+    known = {path[1:]: each for path, each in pages.commands(pages.root_command(), ("innkeeper",))}
+    sources = [*documents(root), root / "src/innkeeper/locale/en/LC_MESSAGES/innkeeper.po"]
+    typed = {
+        (document.name, (match[0] or match[1]).strip())
+        for document in sources
+        if document.name != "cli.md"
+        for match in TYPED.findall(document.read_text(encoding="utf-8"))
+    }
+    wrong = [f"{name}: innkeeper {line}" for name, line in sorted(typed) if not exists(known, line)]
+    assert wrong == []
+    assert len(typed) > 50
+
+
+def exists(known: Mapping[tuple[str, ...], click.Command], line: str) -> bool:
+    words = line.split()
+    path: tuple[str, ...] = ()
+    while len(path) < len(words) and (*path, words[len(path)]) in known:
+        path = (*path, words[len(path)])
+    command, rest = known[path], words[len(path) :]
+    if path and isinstance(command, click.Group) and rest and re.match(r"[a-z]", rest[0]):
+        return False
+    options = {"--help", *(each for option in command.params for each in option.opts)}
+    return bool(path or not rest or rest[0].isupper() or rest[0].startswith("-")) and all(
+        word.split("=")[0].rstrip(".,;") in options for word in rest if word.startswith("--")
+    )
