@@ -16,6 +16,7 @@ from typing import Final
 from innkeeper._version import running_version
 from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
+from innkeeper.customizations.discovery import PluginRoot
 from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
@@ -181,7 +182,11 @@ class Host:
             clock=parts.clock,
             ids=parts.ids,
             settings=live,
-            ground=replace(parts.ground, home=given.environment.get("HOME")),
+            ground=replace(
+                parts.ground,
+                home=given.environment.get("HOME"),
+                plugins=tuple(PluginRoot(folder) for folder in settings.plugins),
+            ),
             records=parts.records,
         )
         tokens = TokenCommands(conversation.core, self._authorization)

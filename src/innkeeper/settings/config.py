@@ -79,6 +79,8 @@ class Settings:
     """Registered OAuth clients: `url`, `client_id`, and where given `callback_port`, `scopes`, `secret_input`."""
     host_servers: Mapping[str, OperatorServer] = field(default_factory=lambda: MappingProxyType({}))
     """Servers of the whole host by name; declared nowhere else (M5.2)."""
+    plugins: tuple[str, ...] = ()
+    """Folders of plugins for all sessions (C7.1)."""
     durability: Literal["normal", "full"] = "normal"
     limits: Mapping[str, float] = field(default_factory=lambda: DEFAULT_LIMITS)
     """Every limit by its name in lower case; units as in `innkeeper.limits`. Counts and bytes are whole numbers."""
@@ -115,6 +117,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "input_values": read_inputs,
         "oauth_clients": read_oauth_clients,
         "host_servers": read_host_servers,
+        "plugins": read_paths,
         "durability": choice("normal", "full"),
         "limits": read_limits,
         "serve": read_serve,

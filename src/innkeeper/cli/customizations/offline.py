@@ -17,7 +17,7 @@ from innkeeper.cli.customizations.source import VALUES, Answer, Scope, Verb, one
 from innkeeper.cli.failures import CliError
 from innkeeper.cli.words import text
 from innkeeper.customizations.clients import NO_CLIENTS
-from innkeeper.customizations.discovery import Discovery, Places
+from innkeeper.customizations.discovery import Discovery, Places, PluginRoot
 from innkeeper.customizations.edits import Edit, Pin, Refused, SetScope, Stored, Unpin, apply
 from innkeeper.customizations.enablement import Overlay
 from innkeeper.customizations.explain import find
@@ -30,6 +30,8 @@ from innkeeper.host.customizations.handover import history_of
 from innkeeper.host.customizations.telling import explained, tree
 from innkeeper.ports.decisions import DecisionOp
 from innkeeper.ports.log import Batch, LogImage, StoreError
+from innkeeper.settings.config import Settings, read_settings
+from innkeeper.settings.paths import find_paths
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.workspace.files import LocalFiles
 from innkeeper.workspace.record_file import FILE_NAME, read_records
@@ -102,17 +104,16 @@ class Offline:
         return Resolution(self._items, ScopedEnablement(context, overlay))
 
     def _find_items(self) -> Sequence[RawItem]:
-        places = Places((os.fspath(self._directory),), os.environ.get("HOME"))
+        plugins = tuple(PluginRoot(folder) for folder in _settings().plugins)
+        places = Places((os.fspath(self._directory),), os.environ.get("HOME"), plugins)
         return [*Discovery(LocalFiles()).scan(places).containers, *self._servers()]
 
     def _servers(self) -> list[ServerItem]:
         from innkeeper.mcp.declarations.custom import available_presets
         from innkeeper.mcp.declarations.resolve import Reading, Resolver
         from innkeeper.mcp.publishing import server_id
-        from innkeeper.settings.config import read_settings
-        from innkeeper.settings.paths import find_paths
 
-        settings = read_settings(find_paths(os.environ).config_file)
+        settings = _settings()
         reading = Reading(
             environment=dict(os.environ),
             inputs={},
@@ -132,6 +133,10 @@ class Offline:
             )
             for server in declared
         ]
+
+
+def _settings() -> Settings:
+    return read_settings(find_paths(os.environ).config_file)
 
 
 async def _opened(log: SqliteLog) -> LogImage:
