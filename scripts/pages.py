@@ -89,16 +89,21 @@ def _shown(msgid: str) -> str:
 
 def limits_page() -> str:
     page = NOTICE + (
-        "# Defaults and limits\n\nEvery default and limit of the host, from `src/innkeeper/limits.py`.\n\n"
+        "# Defaults and limits\n\nEvery default and limit of the host, from `src/innkeeper/limits.py`. One with a key"
+        " can be set below `[limits]` in `config.toml`.\n\n"
     )
     for area in dict.fromkeys(limit.area for limit in limits.LIMITS):
         rows = [
-            (f"`{limit.name}`", amount(limit.value, limit.unit), limit.reason)
+            (f"`{limit.name}`", amount(limit.value, limit.unit), key_of(limit.name), limit.reason)
             for limit in limits.LIMITS
             if limit.area == area
         ]
-        page += f"## {titled(area)}\n\n" + table(("name", "value", "reason"), rows)
+        page += f"## {titled(area)}\n\n" + table(("name", "value", "key", "reason"), rows)
     return page
+
+
+def key_of(name: str) -> str:
+    return "fixed" if name in limits.FIXED else f"`{name.lower()}`"
 
 
 def amount(value: float, unit: str) -> str:

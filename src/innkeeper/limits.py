@@ -3,7 +3,7 @@
 Rules kept here:
 
 * Constants are plain numbers. `wire` and `engine` take them as arguments; everything above `protocol` may import them.
-* A limit has one name here and, where the operator may set it, one key in the configuration (`limits.<name>`).
+* A limit has one name here and, unless it is one of `FIXED`, one key in the configuration (`limits.<name>`).
 * Nothing of ours is imported.
 """
 
@@ -161,3 +161,28 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit("SERVER_TERMINATE_SECONDS", SERVER_TERMINATE_SECONDS, "s", "server", "Between TERM and KILL."),
     Limit("SERVER_STDERR_BYTES", SERVER_STDERR_BYTES, "bytes", "server", "The tail kept in memory, never logged."),
 )
+
+
+FIXED: Final = frozenset(
+    {
+        "SHUTDOWN_SECONDS",
+        "CLIENT_REQUEST_SECONDS",
+        "SESSION_PAGE",
+        "SESSION_PAGE_MAX",
+        "TURN_PAGE_MAX",
+        "ORPHAN_DAYS",
+        "CONTRIBUTION_STAGE_SECONDS",
+        "QUESTION_SECONDS",
+        "QUEUED_MESSAGES",
+        "EARLY_SIGNALS",
+        "TITLE_CHARACTERS",
+        "SUMMARY_DELAY_SECONDS",
+        "AGENT_CLOSE_SECONDS",
+        "DECLARATION_DEPTH",
+        "DIAGNOSTIC_CHARACTERS",
+        "SERVER_END_OF_INPUT_SECONDS",
+        "SERVER_TERMINATE_SECONDS",
+        "SERVER_STDERR_BYTES",
+    }
+)
+"""Part of what the host does; no configuration changes them. The time for a question is the setting `gate_timeout`."""

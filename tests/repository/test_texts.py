@@ -107,9 +107,10 @@ def test_a_host_error_is_told_in_the_language_of_the_reader() -> None:
 
 
 def test_the_limits_table_names_every_constant_once() -> None:
-    constants = {name for name in vars(limits) if name.isupper()} - {"KIB", "MIB", "LIMITS"}
+    constants = {name for name in vars(limits) if name.isupper()} - {"KIB", "MIB", "LIMITS", "FIXED"}
     assert [limit.name for limit in limits.LIMITS] == list(dict.fromkeys(limit.name for limit in limits.LIMITS))
     assert {limit.name for limit in limits.LIMITS} == constants
+    assert constants > limits.FIXED
     for limit in limits.LIMITS:
         assert limit.value == getattr(limits, limit.name) > 0
         assert limit.reason.endswith(".")

@@ -182,11 +182,7 @@ class Host:
             clock=parts.clock,
             ids=parts.ids,
             settings=live,
-            ground=replace(
-                parts.ground,
-                home=given.environment.get("HOME"),
-                plugins=tuple(PluginRoot(folder) for folder in settings.plugins),
-            ),
+            ground=_ground(parts, given),
             records=parts.records,
         )
         tokens = TokenCommands(conversation.core, self._authorization)
@@ -230,6 +226,11 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
         await parts.store.close(last_seq=image.reserved)
         raise
     return host
+
+
+def _ground(parts: Parts, given: Circumstances) -> Ground:
+    plugins = tuple(PluginRoot(folder) for folder in given.settings.plugins)
+    return replace(parts.ground, home=given.environment.get("HOME"), plugins=plugins)
 
 
 def _join_endpoints(servers: ProjectServers, gateway: Gateway, conversation: Conversation, ids: Ids) -> Endpoints:

@@ -56,7 +56,7 @@ def all_settings() -> tuple[Setting, ...]:
         Setting(f"serve.{name}", False, reader, SERVE_DEFAULTS.get(name, False if _is_switch(reader) else None))
         for name, reader in SERVE_FIELDS.items()
     ]
-    found += [Setting(f"limits.{name}", False, LIMIT_FIELDS[name], value) for name, value in DEFAULT_LIMITS.items()]
+    found += [Setting(f"limits.{name}", False, LIMIT_FIELDS[name], DEFAULT_LIMITS[name]) for name in LIMIT_FIELDS]
     return tuple(sorted(found, key=lambda setting: not setting.hot))
 
 

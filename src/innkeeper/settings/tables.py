@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Final
 
-from innkeeper.limits import LIMITS
+from innkeeper.limits import FIXED, LIMITS
 from innkeeper.ports.settings import Allowance
 from innkeeper.settings.fields import read_fields
 from innkeeper.settings.problems import Problem, Wrong, wrong
@@ -45,7 +45,11 @@ ALLOWANCE_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
 )
 DEFAULT_LIMITS: Final[Mapping[str, float]] = MappingProxyType({limit.name.lower(): limit.value for limit in LIMITS})
 LIMIT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
-    {limit.name.lower(): read_seconds if limit.unit == "s" else read_count for limit in LIMITS}
+    {
+        limit.name.lower(): read_seconds if limit.unit == "s" else read_count
+        for limit in LIMITS
+        if limit.name not in FIXED
+    }
 )
 OAUTH_CLIENT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
     {
