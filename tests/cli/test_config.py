@@ -282,6 +282,19 @@ def test_edit_mends_a_file_that_is_broken(inside: Any, file: Path, editor: Any) 
     assert file.read_text(encoding="utf-8") == "# mended\n"
 
 
+def test_edit_without_a_terminal_and_without_a_chosen_editor_is_refused_at_once(
+    inside: Any, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """M9.6: nothing waits for a screen that is not there."""
+    monkeypatch.delenv("VISUAL", raising=False)
+    monkeypatch.delenv("EDITOR", raising=False)
+    before = file.read_bytes() if file.exists() else None
+    done = inside("config", "edit", "--json")
+    assert done.code == exit_codes.FAILED
+    assert done.json()["error"]["code"] == "EDITOR_FAILED"
+    assert (file.read_bytes() if file.exists() else None) == before
+
+
 def test_an_editor_that_fails_or_changes_nothing_changes_nothing(inside: Any, file: Path, editor: Any) -> None:
     editor("sys.exit(3)")
     done = inside("config", "edit", "--json")

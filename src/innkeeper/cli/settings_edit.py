@@ -8,6 +8,7 @@ Rules
 import os
 import shlex
 import subprocess
+import sys
 import tempfile
 from pathlib import Path
 
@@ -43,7 +44,10 @@ def edit_file() -> Change:
 
 
 def _edited(data: bytes) -> bytes:
-    command = shlex.split(os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi")
+    chosen = os.environ.get("VISUAL") or os.environ.get("EDITOR")
+    if not chosen and not sys.stdin.isatty():
+        raise CliError(text("cli.config.edit.noTerminal"), code="EDITOR_FAILED")
+    command = shlex.split(chosen or "vi")
     with tempfile.TemporaryDirectory(prefix="innkeeper-") as folder:
         copy = Path(folder) / "config.toml"
         copy.write_bytes(data)

@@ -61,7 +61,7 @@ def require_hot(path: Sequence[str | int]) -> None:
     if name not in FIELDS:
         raise HostError("SETTING_UNKNOWN", field=name[:100])
     if name not in HOT:
-        raise HostError("SETTING_OPERATOR_ONLY", field=name)
+        raise HostError("SETTING_OPERATOR_ONLY", field=dotted(path))
 
 
 def unreadable(path: Path, error: OSError) -> SettingsInvalid:
