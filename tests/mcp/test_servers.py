@@ -328,6 +328,18 @@ async def test_request_does_not_bypass_the_back_off_and_a_person_does(host: Any)
     assert host.row("bad").attempt == 3
 
 
+async def test_retry_of_a_server_that_was_disconnected_by_hand_is_refused_and_starts_nothing(host: Any) -> None:
+    """M4.2, M7.6: Retry only retries; Connect lifts the disconnect."""
+    await host.connected("one")
+    await host.servers.stop(S, "mcp:one")
+    with pytest.raises(McpRefused) as refused:
+        await host.servers.retry(S, "mcp:one")
+    assert refused.value.code == "SERVER_NOT_CONNECTED"
+    assert len(host.log("one", "start")) == 1
+    await host.servers.start(S, "mcp:one")
+    assert host.row("one").status == "connected"
+
+
 @pytest.mark.parametrize(
     "fields",
     [{"command": "/no/such/program"}, {"command": "no-such-program"}, {"command": "n", "cwd": "/no/such/place"}],

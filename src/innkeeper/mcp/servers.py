@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Final
 
 from innkeeper.customizations.enablement import Place
+from innkeeper.errors import ERRORS
 from innkeeper.mcp.authorship import Authorship, HoldMemory
 from innkeeper.mcp.connections.connection import Connection
 from innkeeper.mcp.connections.masking import masked_text, secrets_of
@@ -216,6 +217,13 @@ class ProjectServers:
     async def retry(self, session: str, id: str) -> None:
         found, mount = self._locate(session, id)
         await self._connect(found, mount.declared.name)
+        now = found.mounts.get(mount.declared.name)
+        if now is None or now.live:
+            return
+        reason = self._judge.verdict(found, now).reason
+        if reason is not None:
+            code = reason if reason in ERRORS else "SERVER_NOT_CONNECTED"
+            raise McpRefused(code, f"{now.declared.name} may not run ({reason}); connect it instead")
 
     async def open_again(self, session: str, id: str, *, force: bool = False) -> None:
         """A token came, or with `force` the present one went: connect anew what waits for one, or what is open. Grants

@@ -243,7 +243,8 @@ class McpServers(Protocol):
         ...
 
     async def retry(self, session: str, id: str) -> None:
-        """A person wants a try now of a server that may run. Grants nothing; returns as `start` does."""
+        """A person wants a try now of a server that may run. Grants nothing; returns as `start` does. Raises McpRefused
+        for one that may not run."""
         ...
 
     async def stop_connecting(self, session: str, id: str) -> None:
