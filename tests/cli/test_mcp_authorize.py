@@ -58,5 +58,6 @@ def test_a_sign_in_that_is_denied_fails_with_the_reason(live: Any, tmp_path: Pat
 def test_a_server_that_asked_for_no_sign_in_is_told(live: Any) -> None:
     done = live.run("mcp", "authorize", "example")
     assert done.code == exit_codes.FAILED
-    assert "has not asked for a sign-in" in done.err
+    assert "has not asked for one" in done.err
+    assert "SIGN_IN_REFUSED" in done.err
     assert live.run("mcp", "authorize", "nobody").code == exit_codes.FAILED

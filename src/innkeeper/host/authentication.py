@@ -129,7 +129,7 @@ class TokenCommands:
         try:
             return {"url": await self._authentication.begin(session, server)}
         except SignInRefused as refused:
-            raise RpcError(CONFLICT, str(refused), {"code": "AUTH_REQUIRED"}) from None
+            raise RpcError(CONFLICT, str(refused), {"code": "SIGN_IN_REFUSED"}) from None
 
     async def authorized(self, asker: Asker, params: Params) -> object:
         """Waits for the end of the sign-in that `authorize` began."""
@@ -137,7 +137,7 @@ class TokenCommands:
         try:
             outcome = await self._authentication.finished(session, server)
         except SignInRefused as refused:
-            raise RpcError(CONFLICT, str(refused), {"code": "AUTH_REQUIRED"}) from None
+            raise RpcError(CONFLICT, str(refused), {"code": "SIGN_IN_REFUSED"}) from None
         return {"completed": outcome.completed, **({} if outcome.reason is None else {"reason": outcome.reason})}
 
     def _server(self, params: Params) -> tuple[str, str]:
