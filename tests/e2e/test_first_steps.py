@@ -35,7 +35,11 @@ startup_timeout_sec = 1
 AS_ANOTHER = """
 import os, sys
 import innkeeper.app.run, innkeeper.app.serve, innkeeper.cli.serve
+import innkeeper.client, innkeeper.cli.exit_codes, innkeeper.cli.failures, innkeeper.cli.output
 from innkeeper.cli.main import main
+from innkeeper.texts import LANGUAGES, text
+for lang in LANGUAGES:
+    text("cli.help", lang=lang)  # read now: the other user may not reach the code
 if os.getuid() == 0:
     os.setgroups([])
     os.setgid(65534)

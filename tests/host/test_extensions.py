@@ -69,6 +69,7 @@ async def test_tools_are_listed_with_weight_and_permission(memo):
         "outcome": "ask",
         "why": "unknown",
         "granted": None,
+        "switch_acts": "now",
     }
 
 

@@ -231,7 +231,11 @@ import asyncio, os, sys
 from pathlib import Path
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.ports.log import StoreUnreadable
+import sqlite3, tempfile, threading
 import innkeeper.errors
+from innkeeper.texts import LANGUAGES, text
+for lang in LANGUAGES:
+    text("error.DATA_DIR_UNWRITABLE.meaning", lang=lang, path="")  # read now: the other user may not reach the code
 log = SqliteLog(Path(sys.argv[1]))
 if os.getuid() == 0:
     os.setgid(65534); os.setuid(65534)
