@@ -219,6 +219,7 @@ async def test_a_call_that_asks_again_is_asked_again(table: Table) -> None:
     await table.channel.wait_for(lambda state: len(table.dispatched) == 3, 5)
     table.complete(turn_id)
     await saying
+    assert len(table.dispatched) == 3
 
 
 async def test_a_result_that_needs_consent_is_asked_about(table: Table) -> None:

@@ -439,6 +439,8 @@ async def test_cancelled_request_leaves_the_start_going(host: Any) -> None:
     preparing.cancel()
     await asyncio.wait([preparing])
     await host.listener.wait_for(lambda: host.row("one").status == "connected")
+    assert preparing.cancelled()
+    assert len(host.log("one", "start")) == 1
 
 
 async def test_changed_tool_list_is_followed(host: Any) -> None:

@@ -133,10 +133,6 @@ class Hub:
         client = self._clients.get(client_id)
         return client.locale if client else None
 
-    def is_idle(self, channel: str) -> bool:
-        found = self._ledger.channels.get(channel)
-        return found is None or not found.subscribers
-
     # -- channels in and out of memory ---------------------------------------------------------------------------
 
     def missing(self, message: Message) -> tuple[str, ...]:

@@ -137,6 +137,7 @@ async def test_declared_start_limit_stands_over_the_hosts(kept: Any) -> None:
     await kept.servers.open_session(S, (kept.place / "ws").as_uri())
     await asyncio.wait_for(kept.servers.prepare(S, "t1"), 5)
     await kept.listener.wait_for(lambda: kept.row("slow").reason == "START_TIMEOUT")
+    assert len(kept.log("slow", "start")) >= 1
 
 
 async def test_retry_that_finds_another_command_stops_and_the_next_request_takes_it(kept: Any) -> None:
