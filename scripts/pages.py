@@ -25,6 +25,7 @@ AREA_TITLES = {
     "server": "MCP servers at run time",
     "editing": "Editing declarations",
     "settings": "Settings",
+    "git": "Git",
     "declarationNote": "Notes on declarations",
     "message": "Messages",
     "request": "Requests",

@@ -14,7 +14,7 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 Unit = Literal["bytes", "levels", "s", "count", "days", "envelopes", "rounds", "characters"]
-Area = Literal["message", "connection", "request", "history", "storage", "turn", "declaration", "server"]
+Area = Literal["message", "connection", "request", "history", "storage", "turn", "declaration", "server", "git"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +70,9 @@ SERVER_START_SECONDS: Final = 15.0
 SERVER_END_OF_INPUT_SECONDS: Final = 0.5
 SERVER_TERMINATE_SECONDS: Final = 1.0
 SERVER_STDERR_BYTES: Final = 64 * KIB
+
+GIT_SECONDS: Final = 30.0
+GIT_CHECKOUT_SECONDS: Final = 300.0
 
 
 LIMITS: Final[tuple[Limit, ...]] = (
@@ -160,6 +163,14 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit("SERVER_END_OF_INPUT_SECONDS", SERVER_END_OF_INPUT_SECONDS, "s", "server", "Between end of input and TERM."),
     Limit("SERVER_TERMINATE_SECONDS", SERVER_TERMINATE_SECONDS, "s", "server", "Between TERM and KILL."),
     Limit("SERVER_STDERR_BYTES", SERVER_STDERR_BYTES, "bytes", "server", "The tail kept in memory, never logged."),
+    Limit("GIT_SECONDS", GIT_SECONDS, "s", "git", "One git command that reads, snapshots or moves a ref."),
+    Limit(
+        "GIT_CHECKOUT_SECONDS",
+        GIT_CHECKOUT_SECONDS,
+        "s",
+        "git",
+        "One git command that writes files or runs the user's hooks: worktree, checkout, commit.",
+    ),
 )
 
 
