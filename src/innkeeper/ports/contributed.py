@@ -1,0 +1,122 @@
+"""Services that contributions get by the type of a constructor's parameter (K7).
+
+Rules
+* Each is registered before contributions are constructed; `HostBridge` has two members and gets no third.
+* What concerns one feature alone (worktrees, checkpoints, local commands, declarations) is a port of its own module,
+  named again here so that a contribution from outside finds it through `contributions.spi.services`.
+"""
+
+from collections.abc import Coroutine, Mapping, Sequence
+from typing import Any, Literal, Protocol
+
+from innkeeper.protocol.chat.state import Message
+from innkeeper.protocol.common.state import ErrorInfo
+from innkeeper.protocol.root.state import AgentInfo
+
+State = Mapping[str, Any]
+Launch = Literal["serve", "stdio", "embedded"]
+
+
+class HostBridge(Protocol):
+    """The way back into the host."""
+
+    @property
+    def launch_kind(self) -> Launch:
+        """How this host was started."""
+        ...
+
+    def send_turn_message(
+        self, chat: str, message: Message, *, queued: str | None = None, client: str | None = None
+    ) -> ErrorInfo | None:
+        """Begin a turn with `message`, by way of admission; `queued` is the id that it has in the queue, which it
+        leaves as the turn begins. The error with which admission refused it: no turn has begun then, and the queue is
+        as it was. None when it has begun."""
+        ...
+
+
+class Channels(Protocol):
+    """The states of all channels, and the way to change them."""
+
+    def head(self, channel: str) -> State | None:
+        """The newest state; None for a channel that is not there or not in memory."""
+        ...
+
+    def session_of(self, chat: str) -> str | None: ...
+
+    def dispatch(self, channel: str, *actions: Mapping[str, Any]) -> bool:
+        """Reduce `actions` as one change and send them to all; False when the channel is gone."""
+        ...
+
+    def spawn(self, work: Coroutine[Any, Any, None], name: str) -> None:
+        """Run `work` beside; a failure is logged and harms nothing else. It ends with the host."""
+        ...
+
+
+class Configuration(Protocol):
+    """Values of a session's configuration, and of the host's settings."""
+
+    def session_value(self, session: str, name: str) -> object:
+        """The effective value of a session's property; None when it has none."""
+        ...
+
+    def setting(self, name: str) -> object:
+        """A setting of `config.toml` by its dotted name; None when it is not set."""
+        ...
+
+
+class Agents(Protocol):
+    """The agents of the sessions."""
+
+    def info(self, session: str) -> AgentInfo | None: ...
+
+    def steer(self, chat: str) -> None:
+        """Hand what waits as a steering message to the running turn, if there is one."""
+        ...
+
+
+class SessionTitles(Protocol):
+    """Titles of chats and sessions; one that a person gave always wins (K18)."""
+
+    def instruction(self, session: str, chat: str) -> str | None:
+        """What to ask the agent for, where the agent names the conversation itself."""
+        ...
+
+    def refine(self, session: str, chat: str, turn_id: str) -> None:
+        """The first turn has ended well: a better title may be made of it."""
+        ...
+
+    def renamed(self, channel: str, title: str) -> None:
+        """A person named a chat or a session."""
+        ...
+
+
+class TurnTracker(Protocol):
+    """Measures turns; never ends one."""
+
+    def blocked(self, chat: str, by: frozenset[str]) -> None:
+        """What the running turn of the chat waits for now, by the ids of `inputNeeded`; empty: nothing."""
+        ...
+
+
+class ToolCallTracker(Protocol):
+    """Measures tool calls."""
+
+    def blocked(self, chat: str, tool_call_id: str, waiting: bool) -> None: ...
+
+
+class Telemetry(Protocol):
+    """Counts; nothing is ever sent anywhere."""
+
+    def count(self, name: str, **attributes: str | int | bool) -> None: ...
+
+
+class KnownFailures(Protocol):
+    """What is known, without asking anybody, about required servers (K19, M5.5)."""
+
+    def required_down(self, session: str) -> Sequence[str]:
+        """Selected required servers that are known to be down and whose declaration is unchanged, as `name (CODE)`."""
+        ...
+
+    def instructions(self, session: str) -> Mapping[str, str]:
+        """Server name to what the connected server says about its use (M5.7)."""
+        ...
