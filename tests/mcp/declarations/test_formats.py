@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from innkeeper.editing.tree import FormatError, Node
 from innkeeper.limits import DECLARATION_DEPTH
 from innkeeper.mcp.declarations.formats import parse
 from innkeeper.mcp.declarations.toml import SLOW_FORMAT_BYTES
-from innkeeper.mcp.declarations.tree import FormatError, Node
 
 KEYS = st.text(alphabet='ab.- "', min_size=1, max_size=4)
 SCALARS = st.booleans() | st.integers(-(10**9), 10**9) | st.text(alphabet='ab\n"\\#=[]{}', max_size=8)

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.editing.jsonc.scanner import JsoncError, parse
+from innkeeper.editing.tree import Node, line_of
 from innkeeper.limits import DECLARATION_DEPTH
-from innkeeper.mcp.declarations.jsonc import JsoncError, parse
-from innkeeper.mcp.declarations.tree import Node, line_of
 
 JSON = st.recursive(
     st.none()

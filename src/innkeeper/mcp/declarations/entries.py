@@ -8,6 +8,7 @@ Rules
 from dataclasses import dataclass
 from typing import Final
 
+from innkeeper.editing.tree import Member
 from innkeeper.mcp.declarations import checks, notes
 from innkeeper.mcp.declarations.environment_file import EnvironmentFile
 from innkeeper.mcp.declarations.expanding import Source, expand, fingerprint_sources
@@ -15,7 +16,6 @@ from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.fingerprint import fingerprint
 from innkeeper.mcp.declarations.model import DeclaredServer, Launch, diagnostic, printable
 from innkeeper.mcp.declarations.traits import own_client_notes, traits_of
-from innkeeper.mcp.declarations.tree import Member
 from innkeeper.mcp.declarations.written import (
     OverrideOnly,
     Written,

@@ -10,11 +10,11 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
+from innkeeper.editing.tree import Document
 from innkeeper.mcp.declarations import checks
 from innkeeper.mcp.declarations.environment_file import EnvironmentFile, read_environment_file
 from innkeeper.mcp.declarations.files import Content, Refused
 from innkeeper.mcp.declarations.model import HttpLaunch, Launch, Preset, StdioLaunch
-from innkeeper.mcp.declarations.tree import Document
 from innkeeper.mcp.declarations.variables import VariableError, Variables
 from innkeeper.mcp.declarations.written import Written
 

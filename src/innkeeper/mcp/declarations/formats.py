@@ -1,9 +1,9 @@
 """From the text of a file to its tree, by format (M1.3, M2.1). Never raises anything but FormatError."""
 
-from innkeeper.mcp.declarations.jsonc import JsoncError
-from innkeeper.mcp.declarations.jsonc import parse as parse_jsonc
+from innkeeper.editing.jsonc.scanner import JsoncError
+from innkeeper.editing.jsonc.scanner import parse as parse_jsonc
+from innkeeper.editing.tree import Document, FormatError, line_of
 from innkeeper.mcp.declarations.model import Format
-from innkeeper.mcp.declarations.tree import Document, FormatError, line_of
 
 
 def parse(text: str, format: Format) -> Document:

@@ -5,9 +5,9 @@ import re
 from collections.abc import Iterable
 from typing import Final
 
+from innkeeper.editing.tree import Member, Node
 from innkeeper.mcp.declarations import checks, secrets
 from innkeeper.mcp.declarations.model import Preset
-from innkeeper.mcp.declarations.tree import Member, Node
 from innkeeper.mcp.declarations.written import Written
 from innkeeper.mcp.names import safe_server_name
 

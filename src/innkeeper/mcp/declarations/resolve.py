@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from innkeeper.editing.tree import Document, FormatError, Node
 from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES, DIAGNOSTICS
 from innkeeper.mcp.declarations.conflicts import Entry, note_lookalikes, settle
 from innkeeper.mcp.declarations.entries import read_entry
@@ -32,7 +33,6 @@ from innkeeper.mcp.declarations.model import (
 from innkeeper.mcp.declarations.notes import file_notes
 from innkeeper.mcp.declarations.presets import BUILT_IN
 from innkeeper.mcp.declarations.tables import repeated_lines, servers_table
-from innkeeper.mcp.declarations.tree import Document, FormatError, Node
 from innkeeper.mcp.declarations.variables import workspace_variables
 
 WORKSPACES_KEPT: Final = 64

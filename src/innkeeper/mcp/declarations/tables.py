@@ -1,9 +1,9 @@
 """The servers table of a parsed file (M1.1, M1.4)."""
 
+from innkeeper.editing.tree import Document, Member, Node
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.model import KeyPath, Preset
 from innkeeper.mcp.declarations.presets import TABLE_KEYS
-from innkeeper.mcp.declarations.tree import Document, Member, Node
 
 TOP_LEVEL = "(top level)"
 

@@ -16,8 +16,8 @@ from innkeeper.editing.toml.model import Entry
 from innkeeper.editing.toml.reading import TomlInvalid
 from innkeeper.editing.toml.reading import parse as parse_newer
 from innkeeper.editing.toml.scanner import scan
+from innkeeper.editing.tree import Document, FormatError, Member, Node, line_of
 from innkeeper.limits import DECLARATION_DEPTH, KIB
-from innkeeper.mcp.declarations.tree import Document, FormatError, Member, Node, line_of
 
 SLOW_FORMAT_BYTES: Final = 256 * KIB
 """Readers that take seconds for a mebibyte get no more than this."""

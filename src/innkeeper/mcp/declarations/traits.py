@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Final
 
+from innkeeper.editing.tree import Member, Node
 from innkeeper.mcp.declarations.expanding import Source
 from innkeeper.mcp.declarations.model import DeclaredServer, Diagnostic, diagnostic
-from innkeeper.mcp.declarations.tree import Member, Node
 from innkeeper.mcp.declarations.written import Written
 
 CLIENTS: Final[Mapping[str, str]] = MappingProxyType(

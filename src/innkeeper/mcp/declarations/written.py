@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
+from innkeeper.editing.tree import Member, Node
 from innkeeper.mcp.declarations import checks
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.model import (
@@ -21,7 +22,6 @@ from innkeeper.mcp.declarations.model import (
     ToolFilter,
     Transport,
 )
-from innkeeper.mcp.declarations.tree import Member, Node
 from innkeeper.mcp.oauth.declared import declared_client
 from innkeeper.mcp.oauth.values import OAuthClient
 

@@ -9,9 +9,9 @@ Rules
 
 from typing import TYPE_CHECKING, Final
 
+from innkeeper.editing.tree import Document, FormatError, Kind, Member, Node
 from innkeeper.limits import DECLARATION_DEPTH
 from innkeeper.mcp.declarations.toml import SLOW_FORMAT_BYTES
-from innkeeper.mcp.declarations.tree import Document, FormatError, Kind, Member, Node
 
 if TYPE_CHECKING:
     from ruamel.yaml.nodes import MappingNode, SequenceNode

@@ -10,8 +10,8 @@ Rules
 import re
 from typing import Final
 
+from innkeeper.editing.tree import Document, Kind, Member, Node
 from innkeeper.limits import DECLARATION_DEPTH
-from innkeeper.mcp.declarations.tree import Document, Kind, Member, Node
 
 _SPACE = re.compile(r"(?:[ \t\r\n]+|//[^\r\n]*|/\*.*?\*/)*", re.DOTALL)
 _BEFORE_SPACE: Final = frozenset({" ", "\t", "\r", "\n", "/"})
