@@ -20,6 +20,7 @@ AREA_TITLES = {
     "storage": "Storage",
     "connection": "Connections and messages",
     "turn": "Turns",
+    "agent": "Agents",
     "command": "Command line",
     "declaration": "Reading MCP declarations",
     "server": "MCP servers at run time",

@@ -56,6 +56,7 @@ CONTRIBUTION_STAGE_SECONDS: Final = 10.0
 QUESTION_SECONDS: Final = 600.0
 QUEUED_MESSAGES: Final = 100
 EARLY_SIGNALS: Final = 1_000
+BACKING_BYTES: Final = 16 * KIB
 TITLE_CHARACTERS: Final = 60
 SUMMARY_DELAY_SECONDS: Final = 0.1
 AGENT_CLOSE_SECONDS: Final = 2.0
@@ -143,6 +144,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit(
         "EARLY_SIGNALS", EARLY_SIGNALS, "count", "turn", "What a subagent may say before it is known to have started."
     ),
+    Limit(
+        "BACKING_BYTES",
+        BACKING_BYTES,
+        "bytes",
+        "turn",
+        "What an agent keeps about one chat for after a restart; larger is not kept.",
+    ),
     Limit("TITLE_CHARACTERS", TITLE_CHARACTERS, "characters", "turn", "A title made of the first words of a message."),
     Limit(
         "SUMMARY_DELAY_SECONDS",
@@ -186,6 +194,7 @@ FIXED: Final = frozenset(
         "QUESTION_SECONDS",
         "QUEUED_MESSAGES",
         "EARLY_SIGNALS",
+        "BACKING_BYTES",
         "TITLE_CHARACTERS",
         "SUMMARY_DELAY_SECONDS",
         "AGENT_CLOSE_SECONDS",

@@ -102,6 +102,20 @@ async def test_what_it_lists_is_what_the_protocol_declares(agent):
     assert not {"autoApprove", "permissions", "mode"} & provider.config_schema(None, {})["properties"].keys()
 
 
+async def test_what_is_in_the_way_is_known_and_nothing_is_resumed_that_was_never_begun(agent):
+    """K14, M7.8"""
+    provider = agent.make()
+    assert provider.unavailable is None
+    assert provider.can_resume(None) is False
+    assert provider.watch(lambda: None) is None
+
+
+async def test_closing_a_provider_twice_is_closing_it_once(agent):
+    provider = agent.make()
+    assert await provider.close() is None
+    assert await provider.close() is None
+
+
 async def test_a_turn_is_answered_and_nothing_comes_after_it(agent, session):
     output = Recorder()
     async with asyncio.timeout(WAIT):

@@ -14,6 +14,8 @@ from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 from innkeeper.providers.spi import (
     ActivityChanged,
+    Backing,
+    BackingChanged,
     Notice,
     ProviderError,
     ReasoningDelta,
@@ -30,6 +32,7 @@ from innkeeper.providers.spi import (
     ToolStarted,
     TurnOutput,
     TurnRequest,
+    Unavailable,
     UsageReported,
 )
 
@@ -56,6 +59,10 @@ class ScriptedProvider:
         self.reconciled: list[Eligible] = []
         self.reported: Sequence[str] | None = None
         self.stubborn: ProviderError | None = None
+        self.missing: Unavailable | None = None
+        self.models = ("script-1",)
+        self.ended = 0
+        self.changed: Callable[[], None] = lambda: None
 
     @property
     def info(self) -> AgentInfo:
@@ -68,10 +75,25 @@ class ScriptedProvider:
             "provider": self.name,
             "displayName": "Scripted",
             "description": "Does what the prompt says.",
-            "models": [{"id": "script-1", "provider": self.name, "name": "Script", "maxContextWindow": 128000}],
+            "models": [
+                {"id": id, "provider": self.name, "name": "Script", "maxContextWindow": 128000} for id in self.models
+            ],
             "capabilities": capabilities,
         }
         return info  # type: ignore[return-value]
+
+    @property
+    def unavailable(self) -> Unavailable | None:
+        return self.missing
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self.changed = changed
+
+    def can_resume(self, backing: Backing | None) -> bool:
+        return bool(backing and backing.get("resumable"))
+
+    async def close(self) -> None:
+        self.ended += 1
 
     def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
         managed = values.get("branchMode", "managed") == "managed"
@@ -329,6 +351,26 @@ async def activity(session: Session, request: TurnRequest, output: TurnOutput, r
     output.emit(ActivityChanged(None))
 
 
+async def keep(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """Keeps a word for the chat, says what it had kept, and what the chat it came from had."""
+    branch = None if request.branch is None else (request.branch.backing, request.branch.turns)
+    output.emit(TextDelta(f"had {json.dumps(request.backing)} branch {json.dumps(branch)}", "t"))
+    output.emit(BackingChanged({"word": rest}))
+
+
+async def keep_going(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """A turn that can be resumed, and does not end."""
+    output.emit(BackingChanged({"resumable": True}))
+    output.emit(TextDelta("working", "t"))
+    await asyncio.Event().wait()
+
+
+async def who(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """Whose words, and what the clients can do."""
+    tools = [f"{tool.client}:{tool.definition['name']}" for tool in request.client_tools]
+    output.emit(TextDelta(f"{request.client} {tools}", "t"))
+
+
 async def late(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
     """Goes on reporting after its end."""
 
@@ -382,4 +424,7 @@ PROMPTS: Mapping[str, Behaviour] = {
     "activity": activity,
     "late": late,
     "nonsense": nonsense,
+    "keep": keep,
+    "keep-going": keep_going,
+    "who": who,
 }

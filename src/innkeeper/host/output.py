@@ -14,6 +14,7 @@ from typing import Any, Protocol
 
 from innkeeper.host import access
 from innkeeper.host.core import Core, act
+from innkeeper.host.kept import keep
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.running import RunningTurn
 from innkeeper.host.settings import HostSettings
@@ -24,7 +25,7 @@ from innkeeper.host.views import State, active_turn, customization, input_reques
 from innkeeper.host.waits import Waits
 from innkeeper.ports.questions import Answer, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
-from innkeeper.providers.spi import InputAnswer, Signal, SubagentStarted, TitleSuggested
+from innkeeper.providers.spi import BackingChanged, InputAnswer, Signal, SubagentStarted, TitleSuggested
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -153,6 +154,9 @@ class Output:
     def _deliver(self, signal: Signal) -> None:
         if isinstance(signal, TitleSuggested):
             self._titles.suggested(self._turn.session, self._turn.chat, signal.title)
+            return
+        if isinstance(signal, BackingChanged):
+            keep(self._core, self._turn.session, self._turn.chat, signal.data)
             return
         self._router.deliver(signal)
         if isinstance(signal, SubagentStarted):

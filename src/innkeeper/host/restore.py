@@ -3,7 +3,8 @@
 Rules
 * Sessions are in memory, chats are read when somebody needs them; those that were at work are read at once, so that a
   turn of the dead process does not look alive to anybody.
-* A turn that was running ends as interrupted. Queue, steering message and draft are state, and stay.
+* A turn that was running ends as interrupted, resumable where its agent says so. Queue, steering message and draft are
+  state, and stay.
 * No server is shown as running; a session that was being created is opened again; active clients get a grace period.
 """
 
@@ -14,19 +15,24 @@ from typing import Any
 from innkeeper.engine.effects import Act, Change, Create
 from innkeeper.host.clients import Clients
 from innkeeper.host.core import Core
+from innkeeper.host.kept import kept
 from innkeeper.host.outcomes import StorageFailed
 from innkeeper.host.servers import stale_states
 from innkeeper.host.sessions import Sessions
 from innkeeper.host.turns import Turns
 from innkeeper.protocol.status import IN_PROGRESS
 from innkeeper.protocol.uris import ROOT
+from innkeeper.providers.spi import Provider
 
 log = logging.getLogger(__name__)
 
 
 class Restore:
-    def __init__(self, core: Core, sessions: Sessions, turns: Turns, clients: Clients) -> None:
+    def __init__(
+        self, core: Core, sessions: Sessions, turns: Turns, clients: Clients, providers: Mapping[str, Provider]
+    ) -> None:
         self._core = core
+        self._providers = providers
         self._sessions = sessions
         self._turns = turns
         self._clients = clients
@@ -46,7 +52,7 @@ class Restore:
             for chat in session.get("chats") or ():
                 if int(chat.get("status") or 0) & IN_PROGRESS:
                     await self._core.load(chat["resource"])
-                    changes.extend(self._turns.interruption(chat["resource"]))
+                    changes.extend(self._interruption(chat["resource"]))
         await self._kept(changes)
         for uri in opening:
             self._core.spawn(self._sessions.open(uri), f"start {uri}")
@@ -76,4 +82,10 @@ class Restore:
     def looked_at(self, channel: str) -> None:
         """Somebody sees the channel. A chat whose last change was not mirrored any more is put right here."""
         if self._core.kind(channel) == "chat":
-            self._core.post(*self._turns.interruption(channel))
+            self._core.post(*self._interruption(channel))
+
+    def _interruption(self, chat: str) -> tuple[Change, ...]:
+        session = self._core.head(self._core.owner(chat) or "") or {}
+        provider = self._providers.get(str(session.get("provider")))
+        resumable = provider is not None and provider.can_resume(kept(session, chat))
+        return self._turns.interruption(chat, resumable=resumable)

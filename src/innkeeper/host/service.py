@@ -23,6 +23,7 @@ from innkeeper.engine.effects import (
     Subscribed,
 )
 from innkeeper.host import access
+from innkeeper.host.agents import Agents
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
@@ -134,11 +135,11 @@ class HostService:
     ) -> None:
         core, clock, ids = conversation.core, outside.clock, outside.ids
         running, titles = conversation.running, Titles(core)
-        providers = {provider.info["provider"]: provider for provider in outside.providers}
+        self._agents = Agents(core, outside.providers)
+        providers = self._agents.providers
         self._core = core
         self._speakers = conversation.speakers
         self._settings = settings
-        self._agents = [provider.info for provider in providers.values()]
         self._records = outside.records
         found = join(core, outside.ground, outside.records, outside.gateway, lambda: driver.decisions, clock)
         self._customizations, self._toggles, self._handover = found.all, found.toggles, found.handover
@@ -154,7 +155,7 @@ class HostService:
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
-        self._restore = Restore(core, self._sessions, self._turns, self._clients)
+        self._restore = Restore(core, self._sessions, self._turns, self._clients, providers)
         self._watch: asyncio.Task[None] | None = None
         policy.join(found.toggles)
         driver.observe(self._observe)
@@ -186,7 +187,7 @@ class HostService:
 
     async def start(self) -> None:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
-        await self._restore.run(self._agents)
+        await self._restore.run(self._agents.listed())
         self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
         self._core.spawn(self._customizations.start(), "orphaned decisions")
 
@@ -199,6 +200,7 @@ class HostService:
         await asyncio.gather(
             self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
         )
+        await self._agents.close(seconds)
         await self._records.close()
 
     def _directories_changed(self, released: Released) -> None:

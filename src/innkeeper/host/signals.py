@@ -15,6 +15,7 @@ from typing import Any, assert_never
 from innkeeper.host.views import State, active_turn, has_part, tool_call
 from innkeeper.providers.spi import (
     ActivityChanged,
+    BackingChanged,
     Notice,
     ReasoningDelta,
     Signal,
@@ -85,7 +86,7 @@ def actions(signal: Signal, chat: State, turn_id: str) -> tuple[Action, ...]:
             return ({"type": "chat/activityChanged", **_given("activity", activity)},)
         case SteeringConsumed(message_id=message_id):
             return _steering_consumed(chat, message_id)
-        case SubagentStarted() | SubagentEnded() | TitleSuggested():
+        case SubagentStarted() | SubagentEnded() | TitleSuggested() | BackingChanged():
             return ()
         case _:
             assert_never(signal)

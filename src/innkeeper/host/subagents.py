@@ -23,7 +23,7 @@ from innkeeper.host.views import State, active_turn, tool_call
 from innkeeper.limits import EARLY_SIGNALS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
-from innkeeper.providers.spi import Signal, SubagentEnded, SubagentStarted, TitleSuggested
+from innkeeper.providers.spi import BackingChanged, Signal, SubagentEnded, SubagentStarted, TitleSuggested
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -73,7 +73,7 @@ class Router:
                 self._start(signal)
             case SubagentEnded():
                 self._end(signal)
-            case TitleSuggested():
+            case TitleSuggested() | BackingChanged():
                 return
             case _:
                 subagent = getattr(signal, "subagent", None)

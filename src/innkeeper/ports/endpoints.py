@@ -24,10 +24,12 @@ class EndpointOffer:
 
 
 class McpEndpoints(Protocol):
-    async def offer(self, session: str, server: str, *, subagent: str | None = None) -> EndpointOffer:
+    async def offer(
+        self, session: str, server: str, *, subagent: str | None = None, patience: float | None = None
+    ) -> EndpointOffer:
         """The endpoint of the server (id or name) for the session's agent, or for a child agent of it; the same one
-        until it is withdrawn, then one with another address. Raises McpRefused where the server is unknown, off or not
-        connected."""
+        until it is withdrawn, then one with another address. `patience`: seconds until that agent gives a call up,
+        where its provider knows (M6.4b). Raises McpRefused where the server is unknown, off or not connected."""
         ...
 
     async def withdraw(self, session: str, server: str | None = None, *, subagent: str | None = None) -> None:

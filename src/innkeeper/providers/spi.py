@@ -8,14 +8,25 @@ Rules
 * A turn ends exactly once: `run_turn` returns, raises `ProviderError`, or is cancelled. Nothing is emitted afterwards.
 * What the agent must not run by itself it asks about through `TurnOutput`; the answer is never assumed.
 * Customizations come as `Eligible`, which only resolution makes: at the opening, with each request, and by `reconcile`.
-* Tools of declared MCP servers come from `ports.mcp.McpGateway` and from nowhere else (M6.9).
+* Tools of declared MCP servers come from `ports.mcp.McpGateway`, or as endpoints of `ports.endpoints`, and from nowhere
+  else (M6.9). What a server says about its use comes in `TurnRequest.instructions` and from nowhere else.
+* What a provider must know of a chat after a restart it reports as `BackingChanged` and is handed back (K14, K17). The
+  log is the truth: where the agent knows more than `history`, it is taken back to it before anything is sent.
+* What not every agent can do is a Protocol of its own: `Completing`, `Adopting`, `TokenTaking`. The host asks with
+  `isinstance`; a provider without the method does not offer it.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from pathlib import Path
+from typing import NamedTuple, Protocol, runtime_checkable
 
+from innkeeper.ports.clock import Clock
 from innkeeper.ports.customizations import Eligible
+from innkeeper.ports.endpoints import McpEndpoints
+from innkeeper.ports.ids import Ids
+from innkeeper.ports.mcp import McpGateway
+from innkeeper.ports.processes import Processes
 from innkeeper.ports.questions import Answer, Confirmation
 from innkeeper.protocol.chat.state import (
     ChatInputAnswer,
@@ -29,7 +40,10 @@ from innkeeper.protocol.chat.state import (
 )
 from innkeeper.protocol.common.state import UsageInfo
 from innkeeper.protocol.root.state import AgentInfo
-from innkeeper.protocol.session.state import SessionConfigSchema
+from innkeeper.protocol.session.state import SessionConfigSchema, ToolDefinition
+
+Backing = Mapping[str, object]
+"""What a provider keeps about one chat: plain JSON, opaque to the host, at most `BACKING_BYTES`, no secret in it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +145,13 @@ class ActivityChanged(NamedTuple):
     activity: str | None
 
 
+class BackingChanged(NamedTuple):
+    """What the provider wants back with the chat's later turns, whole; it replaces what was reported before. Stored
+    with the chat, not with the turn: it is kept when the turn fails."""
+
+    data: Backing
+
+
 class SteeringConsumed(NamedTuple):
     """The steering message `message_id` has reached the model."""
 
@@ -151,6 +172,7 @@ Signal = (
     | Notice
     | TitleSuggested
     | ActivityChanged
+    | BackingChanged
     | SteeringConsumed
 )
 
@@ -194,6 +216,23 @@ class TurnOutput(Protocol):
         ...
 
 
+class ClientTool(NamedTuple):
+    """A tool that the client `client` of the session executes: a call of it is started with a contributor of kind
+    `client`, and run by `TurnOutput.run_client_tool` (AHP §9.2)."""
+
+    client: str
+    definition: ToolDefinition
+
+
+class Branch(NamedTuple):
+    """Where a fork or side chat came from: the backing of the chat it began in, and the last turn it shares, which is
+    the turn number `turns` there, counted from 1 (0: not known any more)."""
+
+    backing: Backing | None
+    turn_id: str
+    turns: int
+
+
 class TurnRequest(NamedTuple):
     """One request to the agent. `history` are the completed turns before it, oldest first; `context` is history of
     another chat that is model context only (side chats, AHP §9.3)."""
@@ -212,6 +251,15 @@ class TurnRequest(NamedTuple):
     customizations: Eligible
     """What may reach the model with this request; what is named as withheld in it may not."""
     resumed: bool = False
+    """The turn was interrupted and goes on: its message may have reached the agent already."""
+    backing: Backing | None = None
+    """What the provider reported last for this chat, by whatever process."""
+    branch: Branch | None = None
+    """Of a fork or side chat."""
+    client_tools: Sequence[ClientTool] = ()
+    """What the active clients of the session can execute now; names are as the clients gave them."""
+    client: str | None = None
+    """The client whose words the turn is about."""
 
 
 class SessionOpening(NamedTuple):
@@ -248,12 +296,36 @@ class ProviderSession(Protocol):
         ...
 
 
+class Unavailable(NamedTuple):
+    """Why an agent cannot be had here, and what a person does about it. `code` is a row of the error table."""
+
+    code: str
+    reason: str
+    remedy: str
+    """One command line, or one sentence where no command does it."""
+
+
 class Provider(Protocol):
-    """One kind of agent."""
+    """One kind of agent. Constructing one imports no SDK and starts nothing."""
 
     @property
     def info(self) -> AgentInfo:
-        """What the root channel lists: id, names, models, capabilities (honest: AHP §13.9)."""
+        """What the root channel lists: id, names, models, capabilities (honest: AHP §13.9). It may change, for example
+        when the agent has said which models it has; `watch` tells."""
+        ...
+
+    @property
+    def unavailable(self) -> Unavailable | None:
+        """Why no session of it can be opened now: an extra, a binary or a login is missing. None: nothing is known to
+        be in the way. Cheap; the host lists it with the agent."""
+        ...
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        """`changed` is called on the event loop whenever `info` or `unavailable` may be different. Set once."""
+        ...
+
+    def can_resume(self, backing: Backing | None) -> bool:
+        """Whether a turn that the end of the host's process interrupted can go on in a chat with this backing (K14)."""
         ...
 
     def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
@@ -264,3 +336,87 @@ class Provider(Protocol):
     async def open_session(self, opening: SessionOpening) -> ProviderSession:
         """Raises ProviderError when the agent cannot be had."""
         ...
+
+    async def close(self) -> None:
+        """End what sessions share. The sessions are closed before. Idempotent."""
+        ...
+
+
+class Completion(NamedTuple):
+    """A question to a model outside every conversation (K18): titles, branch hints, summaries."""
+
+    instructions: str
+    text: str
+    directory: str | None = None
+    seconds: float = 30.0
+
+
+@runtime_checkable
+class Completing(Protocol):
+    """A provider that answers without a conversation: no tools, no customizations, nothing kept."""
+
+    async def complete(self, completion: Completion) -> str:
+        """Raises ProviderError, also when `seconds` are over."""
+        ...
+
+
+class Transcript(NamedTuple):
+    """A conversation that the agent has on disk and this host did not run. Times are UTC, ISO 8601."""
+
+    id: str
+    """The agent's own; opaque."""
+    title: str
+    directory: str | None
+    modified_at: str
+    turns: int | None = None
+
+
+class Adopted(NamedTuple):
+    """What a transcript says: its turns, oldest first, and the backing with which the next turn goes on in it."""
+
+    turns: Sequence[Turn]
+    backing: Backing
+
+
+@runtime_checkable
+class Adopting(Protocol):
+    """A provider that can go on with what its agent has on disk. Reading changes nothing there."""
+
+    async def transcripts(self, directory: str | None) -> Sequence[Transcript]:
+        """Newest first; of one local directory, or all. Raises ProviderError."""
+        ...
+
+    async def read_transcript(self, id: str, directory: str | None) -> Adopted:
+        """Raises ProviderError when there is none of that id."""
+        ...
+
+
+@runtime_checkable
+class TokenTaking(Protocol):
+    """A provider whose `info` names `protectedResources` and which takes tokens for them (AHP §8)."""
+
+    async def take_token(self, resource: str, token: str | None) -> None:
+        """Use the token for sessions that start from now on, in memory only; None forgets it. Raises ProviderError when
+        it is of no use."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What a provider that drives a process is constructed with: `provider(surroundings)` of its package."""
+
+    gateway: McpGateway
+    endpoints: McpEndpoints
+    processes: Processes
+    clock: Clock
+    ids: Ids
+    environment: Mapping[str, str] = field(repr=False)
+    """The host's own, unscrubbed: a provider copies what its agent needs and nothing else."""
+    directory: Path
+    """A folder for this provider alone (made when needed): the agents' own configuration and what is cached."""
+    share_login: bool = False
+    """The operator wants the agent to use their own configuration directory, with its login."""
+    program: str | None = None
+    """The operator's choice of the agent's binary, instead of the one that comes with the extra."""
+    question_seconds: float = 600.0
+    """How long a question to a person may stay open: an agent's own limit for a call has to be above it (M6.4b)."""

@@ -3,8 +3,8 @@
 Rules
 * An agent is handed an `Eligible` and nothing else: at launch, when all places have been looked at; with each request;
   and when it changes while the agent is open.
-* Before each request and each steering message the agent is reconciled. One that fails is told, and what failed is not
-  recorded as applied.
+* Before each request and each steering message the agent is reconciled, and whenever what may reach it, or which
+  servers are connected, is different. One that fails is told, and what failed is not recorded as applied.
 * A record is made at each launch, at each later change, and one line is logged for each request: names only.
 """
 
@@ -46,7 +46,7 @@ class Handover:
         self._gateway = gateway
         self._records = records
         self._clock = clock
-        self._handed: dict[str, Eligible] = {}
+        self._handed: dict[str, tuple[Eligible, frozenset[str]]] = {}
         self._audits: dict[str, AuditRecord] = {}
         self._tools: dict[str, dict[str, Sequence[str]]] = {}
         self._turns: dict[str, asyncio.Lock] = {}
@@ -62,16 +62,17 @@ class Handover:
 
     def launched(self, session: str, handed: Eligible) -> None:
         """An agent was opened with these."""
-        self._handed[session] = handed
+        self._handed[session] = (handed, self._connected(session))
         self._record(session, "launch", None)
 
     async def reconcile(self, session: str, agent: ProviderSession, wanted: Eligible) -> None:
         """The open agent has what is wanted when this returns. Raises ProviderError."""
         async with self._turns.setdefault(session, asyncio.Lock()):
-            if self._handed.get(session) == wanted:
+            connected = self._connected(session)
+            if self._handed.get(session) == (wanted, connected):
                 return
             reported = await agent.reconcile(wanted)
-            self._handed[session] = wanted
+            self._handed[session] = (wanted, connected)
             self._record(session, "change", reported)
 
     async def follow(self, session: str, agent: ProviderSession) -> None:
@@ -100,6 +101,12 @@ class Handover:
         return history_of(await self._records.read(), session, name)
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _connected(self, session: str) -> frozenset[str]:
+        try:
+            return frozenset(server.customization_id for server in self._gateway.tools(session))
+        except McpRefused:
+            return frozenset()
 
     def _tool_names(self, session: str, eligible: Eligible) -> tuple[list[str], list[str]]:
         """Offered, and all that have been seen in this session."""

@@ -5,7 +5,8 @@ Rules
 * A withdrawn endpoint lists nothing and refuses every call. A closed one is gone: its calls are cancelled.
 * A tool that may not be called, or was not, gives an unsuccessful result with the reason: the model reads it (M6.1).
   Resources and prompts give a JSON-RPC error.
-* What the server has not stated as a capability this endpoint does not state either.
+* What the server has not stated as a capability this endpoint does not state either. Nor does it hand on what the
+  server says about its use: the host sends that with each request, so it comes once (M5.7).
 """
 
 import asyncio
@@ -65,7 +66,8 @@ class _Proxy(Server[Any]):
 
 
 class Endpoint:
-    """`server` and `subagent` say whose it is. `level_changed` is called when an agent sets its log level."""
+    """`server` and `subagent` say whose it is. `level_changed` is called when an agent sets its log level.
+    `patience`: seconds until the agent gives a call up, where that is known."""
 
     def __init__(
         self,
@@ -79,6 +81,7 @@ class Endpoint:
         ask: Ask | None,
         heartbeat: float,
         level_changed: Callable[[str, str], Awaitable[None]],
+        patience: float | None = None,
     ) -> None:
         self.session = session
         self.subagent = subagent
@@ -91,6 +94,7 @@ class Endpoint:
         self._ask = ask
         self._heartbeat = heartbeat
         self._level_changed = level_changed
+        self._patience = patience
         self._agents = Agents()
         self._passages: list[Passage] = []
         self._calls: set[asyncio.Task[ToolCallResult]] = set()
@@ -204,7 +208,6 @@ class Endpoint:
         self._seen = offering
         self._tools = ListedNames(offering.name, (tool["name"] for tool in offering.tools))
         self._schemas = {self._tools.shown(tool["name"]): _schema(tool) for tool in offering.tools}
-        self._proxy.instructions = offering.instructions
         self._proxy.features = offering.features
 
     def _offering(self) -> ServerOffering:
@@ -234,6 +237,8 @@ class Endpoint:
         caller = self._current(self.session, self.subagent)
         if caller is None:
             return _refusal("TOOL_DENIED", _NO_TURN)
+        if self._patience is not None:
+            caller = caller._replace(patience=self._patience)
         passage = Passage(ctx, caller, self._seen.name, self._ask, self._heartbeat)
         self._passages.append(passage)
         try:

@@ -61,14 +61,16 @@ class Endpoints:
         self._timers: set[asyncio.TimerHandle] = set()
         self._closed = False
 
-    async def offer(self, session: str, server: str, *, subagent: str | None = None) -> EndpointOffer:
+    async def offer(
+        self, session: str, server: str, *, subagent: str | None = None, patience: float | None = None
+    ) -> EndpointOffer:
         async with self._lock:
             key = (session, self._gateway.offering(session, server).id, subagent)
             known = self._offers.get(key)
             if known is not None:
                 return known[1]
             listener = await self._listening()
-            return await self._open(key, listener)
+            return await self._open(key, listener, patience)
 
     async def withdraw(self, session: str, server: str | None = None, *, subagent: str | None = None) -> None:
         async with self._lock:
@@ -124,7 +126,7 @@ class Endpoints:
             self._listener = listener
         return self._listener
 
-    async def _open(self, key: _Key, listener: "Listener") -> EndpointOffer:
+    async def _open(self, key: _Key, listener: "Listener", patience: float | None) -> EndpointOffer:
         from innkeeper.mcp.endpoint.endpoint import Endpoint
         from innkeeper.mcp.endpoint.listener import ADDRESS
 
@@ -141,6 +143,7 @@ class Endpoints:
             ask=self._ask,
             heartbeat=self._heartbeat,
             level_changed=self._level_changed,
+            patience=patience,
         )
         await endpoint.open()
         try:

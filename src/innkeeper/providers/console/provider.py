@@ -8,7 +8,7 @@ Rules
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.ids import Ids
@@ -18,7 +18,7 @@ from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 from innkeeper.providers.console.commands import Console
 from innkeeper.providers.console.lines import parse
-from innkeeper.providers.spi import SessionOpening, TextDelta, TurnOutput, TurnRequest
+from innkeeper.providers.spi import Backing, SessionOpening, TextDelta, TurnOutput, TurnRequest, Unavailable
 from innkeeper.texts import text
 
 PIECE = 24
@@ -41,11 +41,24 @@ class ConsoleProvider:
             "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         }
 
+    @property
+    def unavailable(self) -> Unavailable | None:
+        return None
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        return
+
+    def can_resume(self, backing: Backing | None) -> bool:
+        return False
+
     def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
         return {"type": "object", "properties": {}}
 
     async def open_session(self, opening: SessionOpening) -> "ConsoleSession":
         return ConsoleSession(self._gateway, self._ids)
+
+    async def close(self) -> None:
+        return
 
 
 class ConsoleSession:

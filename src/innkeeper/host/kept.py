@@ -1,0 +1,53 @@
+"""What providers keep about chats, durable with the session (K14, K17, providers.spi `Backing`).
+
+Rules
+* It is part of the session's state, `_meta[BACKINGS]`, by chat: in the log like everything else about the session, gone
+  with it, and without what is gone from the session.
+* Opaque and small: what is larger than `BACKING_BYTES` is not kept, because every write is an envelope.
+* A fork or side chat is told the backing of the chat it came from and how many of that chat's turns it shares.
+"""
+
+import json
+import logging
+from collections.abc import Mapping
+from typing import Any, Final
+
+from innkeeper.host.core import Core, act
+from innkeeper.host.views import State
+from innkeeper.limits import BACKING_BYTES
+from innkeeper.providers.spi import Backing, Branch
+
+log = logging.getLogger(__name__)
+
+BACKINGS: Final = "x-innkeeper/backings"
+
+
+def keep(core: Core, session: str, chat: str, data: Backing) -> None:
+    """Store what the provider reported for the chat."""
+    state = core.head(session)
+    if state is None or kept(state, chat) == data:
+        return
+    if len(json.dumps(data, default=str).encode()) > BACKING_BYTES:
+        log.warning("what the agent of %s keeps about %s is too large and is not stored", session, chat)
+        return
+    meta: Mapping[str, Any] = state.get("_meta") or {}
+    chats = {entry.get("resource") for entry in state.get("chats") or ()}
+    others = {uri: one for uri, one in (meta.get(BACKINGS) or {}).items() if uri in chats and uri != chat}
+    act(core, session, {"type": "session/metaChanged", "_meta": {**meta, BACKINGS: {**others, chat: dict(data)}}})
+
+
+def kept(session: State | None, chat: str) -> Backing | None:
+    """What was stored last for the chat."""
+    found = (((session or {}).get("_meta") or {}).get(BACKINGS) or {}).get(chat)
+    return found if isinstance(found, Mapping) else None
+
+
+def branch(session: State, chat: State, source: State | None) -> Branch | None:
+    """Where the chat came from, None where it did not come from one; `source` is that chat where it is still there."""
+    origin: Mapping[str, Any] = chat.get("origin") or {}
+    if origin.get("kind") not in ("fork", "sideChat"):
+        return None
+    turn_id = str(origin.get("turnId"))
+    ids = [turn.get("id") for turn in (source or {}).get("turns") or ()]
+    shared = ids.index(turn_id) + 1 if turn_id in ids else 0
+    return Branch(kept(session, str(origin.get("chat"))), turn_id, shared)
