@@ -32,6 +32,7 @@ Area = Literal[
     "editing",
     "settings",
     "git",
+    "changeset",
     "declarationNote",
 ]
 
@@ -122,6 +123,8 @@ ERRORS: Final = _table(
         ("editing", "error", "EDIT_UNSAFE EDIT_CONFLICT EDIT_READ_ONLY EDIT_ROLLED_BACK EDIT_UNWRITABLE"),
         ("settings", "error", "SETTINGS_CONFLICT SETTINGS_INVALID SETTING_UNKNOWN SETTING_VALUE SETTING_OPERATOR_ONLY"),
         ("settings", "error", "CONFIRMATION_NEEDED WEB_CONTROL_OFF INPUT_NAME SECRETS_UNREADABLE"),
+        ("changeset", "error", "computeFailed checkpointFailed CHANGESET_STALE TURN_RUNNING OPERATION_UNKNOWN"),
+        ("changeset", "error", "OPERATION_TARGET OPERATION_DISABLED BRANCH_MISSING CONTENT_UNKNOWN CONTENT_TOO_LARGE"),
         ("git", "error", "GIT_MISSING GIT_OWNER GIT_TIMEOUT GIT_REVISION_UNKNOWN GIT_REF_MOVED GIT_BRANCH_EXISTS"),
         ("git", "error", "GIT_BRANCH_IN_USE GIT_BRANCH_NAME GIT_PATH_TAKEN GIT_NOTHING_TO_COMMIT GIT_UNMERGED"),
         ("git", "error", "GIT_WOULD_OVERWRITE GIT_IDENTITY GIT_LOCKED GIT_TOO_LARGE GIT_FAILED"),

@@ -72,6 +72,11 @@ SERVER_END_OF_INPUT_SECONDS: Final = 0.5
 SERVER_TERMINATE_SECONDS: Final = 1.0
 SERVER_STDERR_BYTES: Final = 64 * KIB
 
+CHANGESET_FILES: Final = 2_000
+CHANGESET_DELAY_SECONDS: Final = 5.0
+EDIT_BYTES: Final = 4 * MIB
+CONTENT_BYTES: Final = 8 * MIB
+
 GIT_SECONDS: Final = 30.0
 GIT_CHECKOUT_SECONDS: Final = 300.0
 
@@ -171,6 +176,18 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit("SERVER_END_OF_INPUT_SECONDS", SERVER_END_OF_INPUT_SECONDS, "s", "server", "Between end of input and TERM."),
     Limit("SERVER_TERMINATE_SECONDS", SERVER_TERMINATE_SECONDS, "s", "server", "Between TERM and KILL."),
     Limit("SERVER_STDERR_BYTES", SERVER_STDERR_BYTES, "bytes", "server", "The tail kept in memory, never logged."),
+    Limit("CHANGESET_FILES", CHANGESET_FILES, "count", "git", "Files shown in one changeset; the rest is a number."),
+    Limit(
+        "CHANGESET_DELAY_SECONDS",
+        CHANGESET_DELAY_SECONDS,
+        "s",
+        "git",
+        "While a turn runs its tool calls are collected so long before the changesets are computed again.",
+    ),
+    Limit(
+        "EDIT_BYTES", EDIT_BYTES, "bytes", "git", "A file whose content is kept when a tool reports that it changed it."
+    ),
+    Limit("CONTENT_BYTES", CONTENT_BYTES, "bytes", "git", "A file's content read by `resourceRead`."),
     Limit("GIT_SECONDS", GIT_SECONDS, "s", "git", "One git command that reads, snapshots or moves a ref."),
     Limit(
         "GIT_CHECKOUT_SECONDS",
@@ -198,6 +215,10 @@ FIXED: Final = frozenset(
         "TITLE_CHARACTERS",
         "SUMMARY_DELAY_SECONDS",
         "AGENT_CLOSE_SECONDS",
+        "CHANGESET_FILES",
+        "CHANGESET_DELAY_SECONDS",
+        "EDIT_BYTES",
+        "CONTENT_BYTES",
         "DECLARATION_DEPTH",
         "DIAGNOSTIC_CHARACTERS",
         "SERVER_END_OF_INPUT_SECONDS",

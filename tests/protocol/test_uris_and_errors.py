@@ -41,7 +41,7 @@ def test_the_builders_make_uris_of_the_standard() -> None:
         uris.session_uri("1"): "ahp-session:/1",
         uris.chat_uri("1"): "ahp-chat:/1",
         uris.terminal_uri("1"): "ahp-terminal:/1",
-        uris.changeset_uri("1"): "ahp-changeset:/1",
+        uris.changeset_uri("copilot:/7", "turn", "a/b"): "copilot:/7/changeset/turn/a%2Fb",
         uris.resource_watch_uri("1"): "ahp-resource-watch:/1",
         uris.automation_uri("1"): "ahp-automation:/1",
         uris.automation_run_uri("1"): "ahp-automation-run:/1",

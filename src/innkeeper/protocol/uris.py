@@ -2,6 +2,7 @@
 
 import re
 from typing import Final
+from urllib.parse import quote
 
 from innkeeper.protocol.types import URI
 
@@ -34,9 +35,9 @@ def terminal_uri(id: str) -> URI:
     return f"ahp-terminal:/{id}"
 
 
-def changeset_uri(id: str) -> URI:
-    """The URI of a changeset that we publish."""
-    return f"ahp-changeset:/{id}"
+def changeset_uri(session: URI, *names: str) -> URI:
+    """The URI of a changeset of a session, derived as real clients expect it (AHP §15); names are percent-encoded."""
+    return "/".join((f"{session}/changeset", *(quote(name, safe="") for name in names)))
 
 
 def resource_watch_uri(id: str) -> URI:
