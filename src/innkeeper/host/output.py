@@ -23,7 +23,7 @@ from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
 from innkeeper.host.views import State, active_turn, customization, input_request, tool_call
 from innkeeper.host.waits import Waits
-from innkeeper.ports.questions import Answer, Confirmation
+from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
 from innkeeper.providers.spi import BackingChanged, InputAnswer, Signal, SubagentStarted, TitleSuggested
 from innkeeper.texts import text
@@ -89,6 +89,12 @@ class Output:
         """Take nothing any more; what was reported before is in the state."""
         self.flush()
         self._open = False
+
+    def caller(self, call: str, *, subagent: str | None = None) -> Caller:
+        self.flush()
+        own = (self._turn.chat, self._turn.turn_id)
+        chat, turn_id = self._router.place_of_call(call) or self._router.place(subagent) or own
+        return Caller(self._turn.session, chat, turn_id, call, subagent=subagent is not None or (chat, turn_id) != own)
 
     async def confirm(self, call: str, confirmation: Confirmation, *, subagent: str | None = None) -> Answer:
         self.flush()

@@ -6,7 +6,7 @@ can use the server within the gate, so an offer is a secret: it goes to the agen
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import ChatInputAnswer, ChatInputRequest, ChatInputResponseKind
@@ -23,13 +23,33 @@ class EndpointOffer:
     headers: Mapping[str, str] = field(repr=False)
 
 
+class CallSigns(NamedTuple):
+    """What a call that came in shows of where it belongs: the tool by the server's own name, its arguments, and the
+    `_meta` of the request, which some agents fill with their id of the call."""
+
+    tool: str
+    arguments: Mapping[str, object]
+    meta: Mapping[str, object]
+
+
+Who = Callable[[CallSigns], Caller | None]
+"""A provider says whose call it is, by `TurnOutput.caller`; None where it cannot tell: then the main agent calls."""
+
+
 class McpEndpoints(Protocol):
     async def offer(
-        self, session: str, server: str, *, subagent: str | None = None, patience: float | None = None
+        self,
+        session: str,
+        server: str,
+        *,
+        subagent: str | None = None,
+        patience: float | None = None,
+        who: Who | None = None,
     ) -> EndpointOffer:
         """The endpoint of the server (id or name) for the session's agent, or for a child agent of it; the same one
         until it is withdrawn, then one with another address. `patience`: seconds until that agent gives a call up,
-        where its provider knows (M6.4b). Raises McpRefused where the server is unknown, off or not connected."""
+        where its provider knows (M6.4b). `who` is asked about each call (M6.3c). Raises McpRefused where the server is
+        unknown, off or not connected."""
         ...
 
     async def withdraw(self, session: str, server: str | None = None, *, subagent: str | None = None) -> None:

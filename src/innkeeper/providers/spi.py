@@ -27,7 +27,7 @@ from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.processes import Processes
-from innkeeper.ports.questions import Answer, Confirmation
+from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import (
     ChatInputAnswer,
     ChatInputRequest,
@@ -200,6 +200,11 @@ class TurnOutput(Protocol):
 
     def emit(self, signal: Signal) -> None:
         """Report what happened. Never blocks, never raises; ignored after the turn has ended."""
+        ...
+
+    def caller(self, call: str, *, subagent: str | None = None) -> Caller:
+        """The started call as the gate knows it, for the `who` of an endpoint (M6.3c): in the chat that shows it. With
+        `subagent` a delegated agent calls, also where its chat is not there yet."""
         ...
 
     async def confirm(self, call: str, confirmation: Confirmation, *, subagent: str | None = None) -> Answer:

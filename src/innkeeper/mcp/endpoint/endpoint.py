@@ -29,8 +29,9 @@ from innkeeper.mcp.endpoint.levels import at_least
 from innkeeper.mcp.endpoint.names import ListedNames
 from innkeeper.mcp.endpoint.passage import Context, Passage, agent_of
 from innkeeper.mcp.endpoint.streams import follow_stream
-from innkeeper.ports.endpoints import Ask, CurrentTurn
+from innkeeper.ports.endpoints import Ask, CallSigns, CurrentTurn, Who
 from innkeeper.ports.mcp import JsonObject, McpGateway, McpRefused, ServerOffering
+from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import ToolCallResult
 from innkeeper.texts import text
 
@@ -67,7 +68,7 @@ class _Proxy(Server[Any]):
 
 class Endpoint:
     """`server` and `subagent` say whose it is. `level_changed` is called when an agent sets its log level.
-    `patience`: seconds until the agent gives a call up, where that is known."""
+    `patience`: seconds until the agent gives a call up, where that is known; `who` is asked whose a call is."""
 
     def __init__(
         self,
@@ -82,6 +83,7 @@ class Endpoint:
         heartbeat: float,
         level_changed: Callable[[str, str], Awaitable[None]],
         patience: float | None = None,
+        who: Who | None = None,
     ) -> None:
         self.session = session
         self.subagent = subagent
@@ -95,6 +97,7 @@ class Endpoint:
         self._heartbeat = heartbeat
         self._level_changed = level_changed
         self._patience = patience
+        self._who = who
         self._agents = Agents()
         self._passages: list[Passage] = []
         self._calls: set[asyncio.Task[ToolCallResult]] = set()
@@ -234,15 +237,14 @@ class Endpoint:
     async def _call_tool(self, ctx: Context, params: types.CallToolRequestParams) -> dict[str, Any]:
         if self.withdrawn:
             return _refusal("SERVER_DISABLED", text(ERRORS["SERVER_DISABLED"].meaning))
-        caller = self._current(self.session, self.subagent)
+        tool, arguments = self._tools.tool(params.name), params.arguments or {}
+        caller = self._caller(CallSigns(tool, arguments, dict(ctx.meta or {})))
         if caller is None:
             return _refusal("TOOL_DENIED", _NO_TURN)
-        if self._patience is not None:
-            caller = caller._replace(patience=self._patience)
         passage = Passage(ctx, caller, self._seen.name, self._ask, self._heartbeat)
         self._passages.append(passage)
         try:
-            result = await self._run(passage, self._tools.tool(params.name), params.arguments or {})
+            result = await self._run(passage, tool, arguments)
         except McpRefused as refused:
             return _refusal(refused.code, _reason(refused))
         except Exception:
@@ -258,6 +260,14 @@ class Endpoint:
             error = result.get("error") or {"message": ""}
             return _refusal(error.get("code") or "TOOL_DENIED", error["message"])
         return _answer(passage.result, ctx.protocol_version in MODERN_PROTOCOL_VERSIONS)
+
+    def _caller(self, signs: CallSigns) -> Caller | None:
+        """Whose call it is: the provider knows best, else it is the session's running turn (M6.3c)."""
+        caller = None if self._who is None else self._who(signs)
+        caller = caller or self._current(self.session, self.subagent)
+        if caller is None or self._patience is None:
+            return caller
+        return caller._replace(patience=self._patience)
 
     async def _run(self, passage: Passage, tool: str, arguments: JsonObject) -> ToolCallResult | None:
         """The call, in a task that this endpoint can cancel; None when it did. An agent that cancels cancels it too."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.mcp.endpoint.door import KEY_HEADER, Door
 from innkeeper.mcp.endpoint.levels import LEVELS
-from innkeeper.ports.endpoints import Ask, CurrentTurn, EndpointOffer
+from innkeeper.ports.endpoints import Ask, CurrentTurn, EndpointOffer, Who
 from innkeeper.ports.mcp import JsonObject, McpGateway, McpRefused
 
 if TYPE_CHECKING:
@@ -62,7 +62,13 @@ class Endpoints:
         self._closed = False
 
     async def offer(
-        self, session: str, server: str, *, subagent: str | None = None, patience: float | None = None
+        self,
+        session: str,
+        server: str,
+        *,
+        subagent: str | None = None,
+        patience: float | None = None,
+        who: Who | None = None,
     ) -> EndpointOffer:
         async with self._lock:
             key = (session, self._gateway.offering(session, server).id, subagent)
@@ -70,7 +76,7 @@ class Endpoints:
             if known is not None:
                 return known[1]
             listener = await self._listening()
-            return await self._open(key, listener, patience)
+            return await self._open(key, listener, patience, who)
 
     async def withdraw(self, session: str, server: str | None = None, *, subagent: str | None = None) -> None:
         async with self._lock:
@@ -126,7 +132,7 @@ class Endpoints:
             self._listener = listener
         return self._listener
 
-    async def _open(self, key: _Key, listener: "Listener", patience: float | None) -> EndpointOffer:
+    async def _open(self, key: _Key, listener: "Listener", patience: float | None, who: Who | None) -> EndpointOffer:
         from innkeeper.mcp.endpoint.endpoint import Endpoint
         from innkeeper.mcp.endpoint.listener import ADDRESS
 
@@ -144,6 +150,7 @@ class Endpoints:
             heartbeat=self._heartbeat,
             level_changed=self._level_changed,
             patience=patience,
+            who=who,
         )
         await endpoint.open()
         try:
