@@ -40,7 +40,15 @@ class Insert:
     value: Any
 
 
-Edit: TypeAlias = Put | Delete | Insert
+@dataclass(frozen=True, slots=True)
+class Rename:
+    """What is at `path`, a key of a table, is called `key` and stays in its place."""
+
+    path: Path
+    key: str
+
+
+Edit: TypeAlias = Put | Delete | Insert | Rename
 
 
 class NoSuchPlace(LookupError):
@@ -51,6 +59,8 @@ def applied(data: Any, edit: Edit) -> Any:
     """The data after the edit. Raises `NoSuchPlace`."""
     if not edit.path:
         raise NoSuchPlace(edit.path)
+    if isinstance(edit, Rename):
+        lookup(data, edit.path)
     return _applied(data, edit.path, edit)
 
 
@@ -112,11 +122,19 @@ def _applied_table(data: Any, key: str, rest: Path, edit: Edit) -> Any:
         return table
     if len(rest) == 1 and isinstance(edit, Insert):
         raise NoSuchPlace(edit.path)
+    if len(rest) == 1 and isinstance(edit, Rename):
+        return _renamed(table, edit)
     if key not in table and isinstance(edit, Delete):
         return table
     missing: Any = [] if len(rest) > 1 and isinstance(rest[1], int) else {}
     table[key] = _applied(table.get(key, missing), rest[1:], edit)
     return table
+
+
+def _renamed(table: dict[str, Any], edit: Rename) -> dict[str, Any]:
+    if edit.key != edit.path[-1] and edit.key in table:
+        raise NoSuchPlace(edit.path)
+    return {edit.key if key == edit.path[-1] else key: value for key, value in table.items()}
 
 
 def _applied_list(data: Any, position: int, rest: Path, edit: Edit) -> Any:
@@ -126,6 +144,8 @@ def _applied_list(data: Any, position: int, rest: Path, edit: Edit) -> Any:
     if len(rest) == 1 and isinstance(edit, Insert):
         items.insert(position, edit.value)
         return items
+    if len(rest) == 1 and isinstance(edit, Rename):
+        raise NoSuchPlace(edit.path)
     if position >= len(items):
         if isinstance(edit, Delete):
             return items

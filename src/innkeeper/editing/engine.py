@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from innkeeper.editing.edits import Delete, Edit, NoSuchPlace, applied, prunings, same
+from innkeeper.editing.edits import Delete, Edit, NoSuchPlace, Path, applied, prunings, same
 from innkeeper.editing.refusals import EditUnsafe
 
 
@@ -43,6 +43,10 @@ class Format(Protocol):
         """Where the text changes for one step. Raises `EditUnsafe`."""
         ...
 
+    def obstacle(self, text: str, path: Path) -> EditUnsafe:
+        """Why the path leads nowhere, with the place that is in the way."""
+        ...
+
 
 def edit_bytes(syntax: Format, old: bytes, edits: Iterable[Edit]) -> bytes:
     """The file with the edits, one after the other; the same bytes when nothing changes. Raises `EditUnsafe`."""
@@ -55,7 +59,7 @@ def edit_bytes(syntax: Format, old: bytes, edits: Iterable[Edit]) -> bytes:
             for step in syntax.steps(text, data, edit):
                 text, data = _one_step(syntax, text, data, step)
         except NoSuchPlace as error:
-            raise EditUnsafe("missing") from error
+            raise syntax.obstacle(text, edit.path) from error
         if not _proved(data, wanted, edit):
             raise EditUnsafe("proof")
     return mark + text.encode()

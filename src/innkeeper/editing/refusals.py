@@ -10,7 +10,7 @@ from typing import Final, Literal
 from innkeeper.errors import HostError
 from innkeeper.texts import text
 
-Reason = Literal["syntax", "encoding", "duplicate", "split", "missing", "value", "depth", "proof"]
+Reason = Literal["syntax", "encoding", "duplicate", "split", "missing", "value", "depth", "proof", "anchor", "size"]
 
 
 class EditUnsafe(HostError):

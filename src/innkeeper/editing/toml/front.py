@@ -8,15 +8,16 @@ Rules
 """
 
 from collections.abc import Mapping, Sequence
-from difflib import SequenceMatcher
 from typing import Any, Final
 
-from innkeeper.editing.edits import Delete, Edit, Insert, NoSuchPlace, Path, Put, lookup, same
+from innkeeper.editing.edits import Delete, Edit, Insert, Path, Put, Rename, same
 from innkeeper.editing.engine import Splice
 from innkeeper.editing.refusals import EditUnsafe
+from innkeeper.editing.steps import item_changes, member_changes, position_of, steps_of
 from innkeeper.editing.toml import inline, layout, reading
 from innkeeper.editing.toml.model import Document, Keys, Section, Value
-from innkeeper.editing.toml.places import Places, Slot, find
+from innkeeper.editing.toml.places import Places, Slot, find, line_of
+from innkeeper.editing.toml.renaming import renamed
 from innkeeper.editing.toml.scanner import scan
 from innkeeper.editing.toml.writing import value_text
 
@@ -31,18 +32,7 @@ class Toml:
             raise EditUnsafe("duplicate" if error.twice else "syntax", line=error.line) from error
 
     def steps(self, text: str, data: Any, edit: Edit) -> Sequence[Edit]:
-        match edit:
-            case Delete(path):
-                return [edit] if _has(data, path) else []
-            case Insert(path, value):
-                if not _has(data, path[:-1]):
-                    return [_with_parents(data, Put(path[:-1], [value]))]
-                known = lookup(data, path[:-1])
-                return [Insert((*path[:-1], min(_position(path), len(known))), value)]
-            case Put(path, value):
-                if not _has(data, path):
-                    return [_with_parents(data, edit)]
-                return _changes(scan(text), path, lookup(data, path), value)
+        return steps_of(data, edit, lambda path, old, new: _changes(scan(text), path, old, new))
 
     def splices(self, text: str, step: Edit) -> Sequence[Splice]:
         document = scan(text)
@@ -57,7 +47,12 @@ class Toml:
             case Delete(path):
                 return _removed(document, find(document, path))
             case Insert(path, value):
-                return _inserted(document, path[:-1], _position(path), value)
+                return _inserted(document, path[:-1], position_of(path), value)
+            case Rename(path, key):
+                return renamed(document, path, key)
+
+    def obstacle(self, text: str, path: Path) -> EditUnsafe:
+        return EditUnsafe("missing", line=line_of(text, path))
 
 
 TOML: Final = Toml()
@@ -71,40 +66,12 @@ def _changes(document: Document, path: Path, old: Any, new: Any) -> list[Edit]:
     in_place = places.slot is not None
     stays = in_place or new or any(section.path == path for section in places.sections)
     if isinstance(old, dict) and isinstance(new, Mapping) and stays:
-        steps = [step for key in old if key in new for step in _changes(document, (*path, key), old[key], new[key])]
-        steps += [Put((*path, key), value) for key, value in new.items() if key not in old]
-        return [*steps, *(Delete((*path, key)) for key in old if key not in new)]
+        return member_changes(path, old, new, lambda at, was, now: _changes(document, at, was, now))
     if isinstance(old, list) and isinstance(new, (list, tuple)) and (in_place or _is_section(new)):
-        return _item_changes(document, path, old, list(new))
+        return item_changes(path, old, list(new), lambda at, was, now: _changes(document, at, was, now))
     if not in_place and isinstance(path[-1], int):
         raise EditUnsafe("split", line=_line(document, places))
     return [Put(path, new)] if in_place else [Delete(path), Put(path, new)]
-
-
-def _item_changes(document: Document, path: Path, old: list[Any], new: list[Any]) -> list[Edit]:
-    steps: list[Edit] = []
-    matcher = SequenceMatcher(None, [*map(_canonical, old)], [*map(_canonical, new)], autojunk=False)
-    for kind, start, end, new_start, new_end in reversed(matcher.get_opcodes()):
-        if kind == "equal":
-            continue
-        both = min(end - start, new_end - new_start)
-        steps += [Delete((*path, index)) for index in range(end - 1, start + both - 1, -1)]
-        steps += [
-            Insert((*path, start + offset), new[new_start + offset]) for offset in range(both, new_end - new_start)
-        ]
-        for offset in range(both):
-            steps += _changes(document, (*path, start + offset), old[start + offset], new[new_start + offset])
-    return steps
-
-
-def _canonical(value: Any) -> str:
-    """Equal for equal values, and only for those."""
-    match value:
-        case Mapping():
-            return f"{{{','.join(f'{key!r}:{_canonical(value[key])}' for key in sorted(value))}}}"
-        case list() | tuple():
-            return f"[{','.join(map(_canonical, value))}]"
-    return f"{type(value).__name__}:{value!r}"
 
 
 def _replaced(document: Document, slot: Slot, value: Any) -> Splice:
@@ -199,30 +166,6 @@ def _new_section(document: Document, siblings: Sequence[Section], path: Path, va
 def _is_section(value: Any) -> bool:
     tables = isinstance(value, (list, tuple)) and bool(value) and all(isinstance(item, Mapping) for item in value)
     return isinstance(value, Mapping) or tables
-
-
-def _with_parents(data: Any, edit: Put) -> Put:
-    """The edit at the first table on its way that is missing."""
-    path, value = edit.path, edit.value
-    while len(path) > 1 and not _has(data, path[:-1]):
-        value = [value] if isinstance(path[-1], int) else {path[-1]: value}
-        path = path[:-1]
-    return Put(path, value)
-
-
-def _has(data: Any, path: Path) -> bool:
-    try:
-        lookup(data, path)
-    except NoSuchPlace:
-        return False
-    return True
-
-
-def _position(path: Path) -> int:
-    last = path[-1]
-    if not isinstance(last, int):
-        raise NoSuchPlace(path)
-    return last
 
 
 def _keys(path: Path) -> Keys:

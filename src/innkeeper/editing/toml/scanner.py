@@ -32,6 +32,12 @@ def scan(text: str) -> Document:
     return _Scanner(text).document()
 
 
+def key_spans(text: str, start: int) -> list[tuple[int, int]]:
+    """The parts of the dotted key that begins there, as spans. Raises `EditUnsafe`."""
+    scanner = _Scanner(text)
+    return scanner.parts(start)
+
+
 class _Scanner:
     def __init__(self, text: str) -> None:
         self._text = text
@@ -56,6 +62,19 @@ class _Scanner:
         sections.append(Section(keys, path, array, start, body, len(self._text), tuple(entries)))
         first = self._text.find("\n")
         return Document(self._text, tuple(sections), "\r\n" if first > 0 and self._text[first - 1] == "\r" else "\n")
+
+    def parts(self, start: int) -> list[tuple[int, int]]:
+        self._at = start
+        found: list[tuple[int, int]] = []
+        while True:
+            begun = self._at
+            self._key()
+            found.append((begun, self._at))
+            self._match(_SPACE)
+            if self._peek() != ".":
+                return found
+            self._at += 1
+            self._match(_SPACE)
 
     def _skip_lines(self) -> bool:
         """To the next header or entry; False at the end of the text."""
