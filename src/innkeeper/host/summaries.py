@@ -5,7 +5,8 @@ Rules
 * A session shows the activity of its default chat, or of its newest; a chat that needs input, or failed, raises it to
   that. Read and archived flags are the session's own.
 * `modifiedAt` of a session is the latest of its chats and its creation. The time of creation is kept in the session's
-  `_meta` under `x-innkeeper/createdAt`, because AHP's state has no place for it.
+  `_meta` under `x-innkeeper/createdAt`, because AHP's state has no place for it; so are the lines that it changed, under
+  `x-innkeeper/changes`.
 """
 
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from innkeeper.protocol.status import ACTIVITY_MASK, ERROR, IDLE, INPUT_NEEDED, 
 State = Mapping[str, Any]
 
 CREATED_AT = "x-innkeeper/createdAt"
+CHANGES = "x-innkeeper/changes"
 
 CHAT_FIELDS = (
     "resource",
@@ -99,6 +101,8 @@ def session_summary(uri: str, session: State) -> dict[str, Any]:
     }
     if session.get("defaultChat") is not None:
         summary["defaultChat"] = session["defaultChat"]
+    if (changes := (session.get("_meta") or {}).get(CHANGES)) is not None:
+        summary["changes"] = changes
     return summary
 
 

@@ -1,0 +1,257 @@
+"""The edit log: which file each tool call said it changed, with what was in it before and after (§10.11, S17).
+
+Rules
+* A call's log entry is written when the call ends, in order of the session's calls; a subagent's belongs to the turn
+  that spawned it. What a result lists as `fileEdit` counts; where it lists none, what was announced as `edits`.
+* A content is taken from the report where that holds it (`data:`, or a file of its own); what came after otherwise from
+  the file itself, what came before from where it was announced, from the log, or from the turn's first snapshot.
+* Contents above the limit are known by their stamp only. A path that is not of this machine is not logged.
+"""
+
+import asyncio
+import base64
+import binascii
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+from urllib.parse import unquote_to_bytes
+
+from innkeeper.engine.effects import Released
+from innkeeper.host.changesets.book import ABSENT, Book, Content, Edit, Known, edit_record, path_of
+from innkeeper.host.changesets.books import Books
+from innkeeper.host.core import Core
+from innkeeper.host.running import RunningTurns
+from innkeeper.host.views import State, active_turn, tool_call
+from innkeeper.limits import EDIT_BYTES
+from innkeeper.ports.files import FileFault, Files
+from innkeeper.ports.git import GitError, GitTrees
+
+log = logging.getLogger(__name__)
+
+ANNOUNCED_KEPT: Final = 1_000
+RELEVANT: Final = frozenset({"chat/toolCallReady", "chat/toolCallConfirmed", "chat/toolCallComplete"})
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call of a chat, and the turn that answers for it."""
+
+    session: str
+    chat: str
+    turn: str
+    via: str
+    id: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reported:
+    """One file of a report. The sides are AHP's `FileEditSide`; empty where the report has none."""
+
+    path: str
+    old_path: str | None
+    before: State
+    after: State
+
+
+class Told(Protocol):
+    def __call__(self, session: str, turn: str, /) -> None:
+        """The log of a turn has grown."""
+        ...
+
+
+class EditLog:
+    """`observe` is given every action that left; `settled` waits until what it was given is logged."""
+
+    def __init__(
+        self, core: Core, books: Books, running: RunningTurns, files: Files, git: GitTrees | None, told: Told
+    ) -> None:
+        self._core = core
+        self._books = books
+        self._running = running
+        self._files = files
+        self._git = git
+        self._told = told
+        self._order: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._pending: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self._announced: dict[tuple[str, str], dict[str, Known]] = {}
+
+    def observe(self, released: Released) -> None:
+        action: Mapping[str, Any] = released.action
+        if action["type"] not in RELEVANT or released.kind != "chat" or released.rejection is not None:
+            return
+        session = self._core.owner(released.channel)
+        if session is None:
+            return
+        via = str(action.get("turnId"))
+        top = self._running.behind(released.channel)
+        turn = via if top is None else top.turn_id
+        call = Call(session, released.channel, turn, via, str(action["toolCallId"]))
+        state = tool_call(active_turn(released.before, via), call.id) or {}
+        if action["type"] == "chat/toolCallComplete":
+            self._later(session, self._log(call, action["result"], list(_announced(action, state))))
+        elif announced := list(_announced(action, state)):
+            self._later(session, self._look(call, announced))
+
+    async def settled(self, session: str) -> None:
+        """What was reported so far is in the book when this returns."""
+        while waiting := self._pending.get(session):
+            await asyncio.wait(tuple(waiting))
+
+    def forget(self, session: str) -> None:
+        for task in self._pending.pop(session, ()):
+            task.cancel()
+        self._order.pop(session, None)
+
+    def _later(self, session: str, work: Any) -> None:
+        task = self._core.spawn(work, f"edit log of {session}")
+        self._pending[session].add(task)
+        task.add_done_callback(lambda done: self._pending[session].discard(done) if session in self._pending else None)
+
+    # -- what was there before -----------------------------------------------------------------------------------
+
+    async def _look(self, call: Call, announced: list[Reported]) -> None:
+        """The call will change those files: what is in them now."""
+        async with self._order[call.session]:
+            seen = self._announced.setdefault((call.chat, call.id), {})
+            while len(self._announced) > ANNOUNCED_KEPT:
+                del self._announced[next(iter(self._announced))]
+            for file in announced:
+                for path in {file.path, file.old_path or file.path}:
+                    if path not in seen:
+                        seen[path] = await self._now(call.session, path)
+
+    async def _log(self, call: Call, result: State, announced: list[Reported]) -> None:
+        async with self._order[call.session]:
+            reported = list(_reported(result.get("content") or ()))
+            if not reported and result.get("success"):
+                reported = announced
+            seen = self._announced.pop((call.chat, call.id), {})
+            book = await self._books.of(call.session)
+            edits = [edit for file in reported if (edit := await self._edit(call, file, seen, book)) is not None]
+            if reported:
+                record = edit_record(edits, call.chat, call.turn, call.via, call.id)
+                await self._books.write(call.session, record)
+        self._told(call.session, call.turn)
+
+    async def _edit(self, call: Call, file: Reported, seen: Mapping[str, Known], book: Book) -> Edit | None:
+        after = await self._given(call.session, file.after, file.path)
+        if after is None:
+            after = await self._now(call.session, file.path)
+        before = await self._given(call.session, file.before, file.old_path or file.path)
+        if before is None:
+            before = await self._before(call, file, seen, book)
+        if before is not None and before == after and file.old_path is None:
+            return None
+        return Edit(call.chat, call.turn, call.via, call.id, file.path, before, after, file.old_path)
+
+    async def _before(self, call: Call, file: Reported, seen: Mapping[str, Known], book: Book) -> Known:
+        path = file.old_path or file.path
+        if path in seen:
+            return seen[path]
+        record = book.turns.get(call.turn)
+        beside = {turn for _, turn in record.beside} if record is not None else set()
+        at_work = {call.turn, *beside}
+        if not any(edit.path == path and edit.turn in at_work for edit in book.edits):
+            began = await self._began(call.session, call.turn, path, book)
+            if began is not None:
+                return began
+        return book.last_of(path)
+
+    async def _began(self, session: str, turn: str, path: str, book: Book) -> Known:
+        """The file as the turn began, where a snapshot knows."""
+        record = book.turns.get(turn)
+        if record is None or self._git is None:
+            return None
+        for root, start in record.starts.items():
+            if not path.startswith(f"{root}/"):
+                continue
+            try:
+                side = await self._git.entry(root, start.tree, path[len(root) + 1 :])
+                if side is None or side.type == "submodule":
+                    return None
+                return await self._books.keep(session, await self._git.content(root, side.id, EDIT_BYTES))
+            except GitError as error:
+                log.debug("what was in a file before: %s", error)
+        return None
+
+    # -- contents ------------------------------------------------------------------------------------------------
+
+    async def _given(self, session: str, side: State, path: str) -> Known:
+        """The content that a report holds itself."""
+        uri = str((side.get("content") or {}).get("uri", ""))
+        if uri.startswith("data:"):
+            content = _data(uri)
+            return None if content is None else await self._books.keep(session, content)
+        try:
+            place = path_of(uri)
+        except ValueError:
+            return None
+        if place == path:
+            return None
+        found = await self._now(session, place)
+        return found if isinstance(found, Content) else None
+
+    async def _now(self, session: str, path: str) -> Known:
+        try:
+            content = await asyncio.to_thread(self._files.read, path, EDIT_BYTES)
+        except FileFault as fault:
+            return await self._faulted(path, fault)
+        return await self._books.keep(session, content)
+
+    async def _faulted(self, path: str, fault: FileFault) -> Known:
+        if fault.reason == "missing":
+            return ABSENT
+        if fault.reason != "tooLarge":
+            return None
+        try:
+            stamp = (await asyncio.to_thread(self._files.stat, path)).stamp
+        except FileFault:
+            return None
+        return Content("", f"stamp-{'-'.join(map(str, stamp))}", 0)
+
+
+def reported_paths(turn: State | None) -> Iterator[tuple[str, Reported]]:
+    """(call id, file) of what the results of a turn's tool calls say they changed."""
+    for part in (turn or {}).get("responseParts") or ():
+        if part.get("kind") == "toolCall":
+            call = part["toolCall"]
+            for file in _reported(call.get("content") or ()):
+                yield str(call.get("toolCallId")), file
+
+
+def _reported(content: Any) -> Iterator[Reported]:
+    for block in content:
+        if isinstance(block, Mapping) and block.get("type") == "fileEdit" and (file := _file(block)) is not None:
+            yield file
+
+
+def _announced(action: State, call: State) -> Iterator[Reported]:
+    edits = action.get("edits") or call.get("edits") or {}
+    for edit in edits.get("items") or ():
+        if (file := _file(edit)) is not None:
+            yield Reported(file.path, file.old_path, {}, {})
+
+
+def _file(edit: State) -> Reported | None:
+    before, after = edit.get("before") or {}, edit.get("after") or {}
+    try:
+        path = path_of(str((after or before).get("uri", "")))
+        old = path_of(str(before["uri"])) if before and after else path
+    except ValueError:
+        return None
+    return Reported(path, old if old != path else None, before, after)
+
+
+def _data(uri: str) -> bytes | None:
+    """The bytes of a `data:` URI (RFC 2397)."""
+    head, found, body = uri.partition(",")
+    if not found:
+        return None
+    if not head.endswith(";base64"):
+        return unquote_to_bytes(body)
+    try:
+        return base64.b64decode(unquote_to_bytes(body), validate=True)
+    except binascii.Error:
+        return None
