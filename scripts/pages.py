@@ -27,6 +27,7 @@ AREA_TITLES = {
     "editing": "Editing declarations",
     "settings": "Settings",
     "git": "Git",
+    "terminal": "Terminals and local commands",
     "changeset": "Changesets",
     "declarationNote": "Notes on declarations",
     "message": "Messages",

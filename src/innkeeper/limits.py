@@ -14,7 +14,9 @@ KIB: Final = 1024
 MIB: Final = 1024 * KIB
 
 Unit = Literal["bytes", "levels", "s", "count", "days", "envelopes", "rounds", "characters"]
-Area = Literal["message", "connection", "request", "history", "storage", "turn", "declaration", "server", "git"]
+Area = Literal[
+    "message", "connection", "request", "history", "storage", "turn", "declaration", "server", "git", "terminal"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,9 @@ ORPHAN_DAYS: Final = 180
 
 CONTRIBUTION_STAGE_SECONDS: Final = 10.0
 QUESTION_SECONDS: Final = 600.0
+APPROVAL_COMMAND_CHARACTERS: Final = 10_000
+APPROVAL_COMMANDS: Final = 50
+APPROVAL_PATTERN_FILES: Final = 500
 QUEUED_MESSAGES: Final = 100
 EARLY_SIGNALS: Final = 1_000
 BACKING_BYTES: Final = 16 * KIB
@@ -79,6 +84,14 @@ CONTENT_BYTES: Final = 8 * MIB
 
 GIT_SECONDS: Final = 30.0
 GIT_CHECKOUT_SECONDS: Final = 300.0
+
+TERMINALS: Final = 100
+TERMINAL_CHARACTERS: Final = 100_000
+TERMINAL_KEPT_CHARACTERS: Final = 80_000
+TERMINAL_FLUSH_SECONDS: Final = 0.02
+TERMINAL_FLOOD_SECONDS: Final = 0.2
+TERMINAL_READY_SECONDS: Final = 10.0
+LOCAL_COMMAND_SECONDS: Final = 120.0
 
 
 LIMITS: Final[tuple[Limit, ...]] = (
@@ -145,6 +158,23 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "turn",
         "A question to a person; unanswered means deny, so that no call hangs.",
     ),
+    Limit(
+        "APPROVAL_COMMAND_CHARACTERS",
+        APPROVAL_COMMAND_CHARACTERS,
+        "characters",
+        "turn",
+        "A command line that is judged by the approval rules; a longer one is asked about.",
+    ),
+    Limit(
+        "APPROVAL_COMMANDS", APPROVAL_COMMANDS, "count", "turn", "Commands in such a line; with more it is asked about."
+    ),
+    Limit(
+        "APPROVAL_PATTERN_FILES",
+        APPROVAL_PATTERN_FILES,
+        "count",
+        "turn",
+        "Files that a pattern in such a line may stand for; with more it is asked about.",
+    ),
     Limit("QUEUED_MESSAGES", QUEUED_MESSAGES, "count", "turn", "Messages that wait in one chat."),
     Limit(
         "EARLY_SIGNALS", EARLY_SIGNALS, "count", "turn", "What a subagent may say before it is known to have started."
@@ -196,11 +226,49 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "git",
         "One git command that writes files or runs the user's hooks: worktree, checkout, commit.",
     ),
+    Limit("TERMINALS", TERMINALS, "count", "terminal", "Terminals whose shell runs; a further one is refused."),
+    Limit(
+        "TERMINAL_CHARACTERS",
+        TERMINAL_CHARACTERS,
+        "characters",
+        "terminal",
+        "The content of a terminal. Beyond it the older part goes …",
+    ),
+    Limit("TERMINAL_KEPT_CHARACTERS", TERMINAL_KEPT_CHARACTERS, "characters", "terminal", "… and so much stays."),
+    Limit(
+        "TERMINAL_FLUSH_SECONDS",
+        TERMINAL_FLUSH_SECONDS,
+        "s",
+        "terminal",
+        "Output is collected so long, so that a busy program is few envelopes …",
+    ),
+    Limit("TERMINAL_FLOOD_SECONDS", TERMINAL_FLOOD_SECONDS, "s", "terminal", "… and so long while it has to be cut."),
+    Limit(
+        "TERMINAL_READY_SECONDS",
+        TERMINAL_READY_SECONDS,
+        "s",
+        "terminal",
+        "How long a new shell may read its start-up files before a command is typed all the same.",
+    ),
+    Limit(
+        "LOCAL_COMMAND_SECONDS",
+        LOCAL_COMMAND_SECONDS,
+        "s",
+        "terminal",
+        "How long a turn waits for a `!command`; the command goes on in its terminal.",
+    ),
 )
 
 
 FIXED: Final = frozenset(
     {
+        "TERMINALS",
+        "TERMINAL_CHARACTERS",
+        "TERMINAL_KEPT_CHARACTERS",
+        "TERMINAL_FLUSH_SECONDS",
+        "TERMINAL_FLOOD_SECONDS",
+        "TERMINAL_READY_SECONDS",
+        "LOCAL_COMMAND_SECONDS",
         "SHUTDOWN_SECONDS",
         "CLIENT_REQUEST_SECONDS",
         "SESSION_PAGE",
@@ -209,6 +277,9 @@ FIXED: Final = frozenset(
         "ORPHAN_DAYS",
         "CONTRIBUTION_STAGE_SECONDS",
         "QUESTION_SECONDS",
+        "APPROVAL_COMMAND_CHARACTERS",
+        "APPROVAL_COMMANDS",
+        "APPROVAL_PATTERN_FILES",
         "QUEUED_MESSAGES",
         "EARLY_SIGNALS",
         "BACKING_BYTES",

@@ -45,6 +45,11 @@ class LocalProcesses:
     def guardian_pid(self) -> int | None:
         return self._guard.pid
 
+    @property
+    def guard(self) -> Guard:
+        """Also for children that others start."""
+        return self._guard
+
     async def spawn(self, command: Command) -> "LocalProcess":
         """Raises OSError when the program cannot be run, or when no guardian can be had."""
         self._guard.ensure()
