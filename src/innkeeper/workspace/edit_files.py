@@ -100,7 +100,8 @@ class EditFiles:
 
     def _made(self, session: str) -> Path:
         folder = session_folder(self._folder, session)
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.mkdir(mode=0o700, exist_ok=True)
         return folder
 
 
