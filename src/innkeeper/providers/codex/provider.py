@@ -1,0 +1,214 @@
+"""Codex as a provider: `codex app-server` of the `openai-codex` package, one process for all sessions (issue 6).
+
+Rules
+* Constructing it starts nothing and imports nothing of the SDK; looking for the binary costs no process.
+* Models are what the agent reports; before it has run once none is listed, and nothing is made up.
+* A login is Codex's own stored one, the shared one of the person, a key of the host's environment, or a client's token;
+  the last two live in the process's memory alone. None is ever logged.
+* Its own protocol is spoken here, not through the SDK's client, which offers no approval by a person.
+"""
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from innkeeper.ports.processes import Command
+from innkeeper.protocol.common.state import ProtectedResourceMetadata
+from innkeeper.protocol.root.state import AgentInfo, SessionModelInfo
+from innkeeper.protocol.session.state import SessionConfigSchema
+from innkeeper.providers.codex import settings, transcripts
+from innkeeper.providers.codex.completing import complete
+from innkeeper.providers.codex.install import AGENT, LOGIN, find
+from innkeeper.providers.codex.launch import command, prepare_home, user_home
+from innkeeper.providers.codex.rpc import Refused
+from innkeeper.providers.codex.server import AppServer, AppServers, failed_to_start
+from innkeeper.providers.codex.session import CodexSession
+from innkeeper.providers.spi import (
+    Adopted,
+    Backing,
+    Completion,
+    ProviderError,
+    SessionOpening,
+    Surroundings,
+    Transcript,
+    Unavailable,
+)
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+RESOURCE: Final = "https://api.openai.com/"
+KEYS: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
+
+
+class CodexProvider:
+    def __init__(self, given: Surroundings) -> None:
+        self._given = given
+        self._models: Sequence[SessionModelInfo] = ()
+        self._changed: Callable[[], None] = lambda: None
+        self._token: str | None = None
+        self._logged_out = False
+        self._servers = AppServers(given.processes, self._launch, self._started)
+
+    # -- Provider ------------------------------------------------------------------------------------------------
+
+    @property
+    def info(self) -> AgentInfo:
+        return {
+            "provider": "codex",
+            "displayName": text("codex.name"),
+            "description": text("codex.description"),
+            "models": list(self._models),
+            "protectedResources": [_resource()],
+            "capabilities": {
+                "multipleChats": {"fork": True, "sideChat": True},
+                "multipleWorkingDirectories": {"immutablePrimary": True},
+            },
+        }
+
+    @property
+    def unavailable(self) -> Unavailable | None:
+        found = find(self._given.program)
+        if isinstance(found, Unavailable):
+            return found
+        if self._logged_out:
+            return Unavailable(
+                "AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT), self._remedy
+            )
+        return None
+
+    def watch(self, changed: Callable[[], None]) -> None:
+        self._changed = changed
+
+    def can_resume(self, backing: Backing | None) -> bool:
+        return bool(backing and backing.get("thread"))
+
+    def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
+        return settings.schema()
+
+    async def open_session(self, opening: SessionOpening) -> CodexSession:
+        found = self.unavailable
+        if found is not None and found.code != "AGENT_LOGIN_MISSING":
+            raise ProviderError(found.code, f"{found.reason} {found.remedy}")
+        await self._servers.get()
+        if self._logged_out:
+            raise self._no_login()
+        return CodexSession(opening, self._given, self._servers)
+
+    async def close(self) -> None:
+        await self._servers.close()
+
+    # -- Completing, Adopting, TokenTaking -----------------------------------------------------------------------
+
+    async def complete(self, completion: Completion) -> str:
+        self._servers.enter()
+        try:
+            server = await self._servers.get()
+            if self._logged_out:
+                raise self._no_login()
+            return await complete(server, completion, str(self._given.directory), self._given.clock.monotonic)
+        finally:
+            await self._servers.leave()
+
+    async def transcripts(self, directory: str | None) -> Sequence[Transcript]:
+        theirs = user_home(self._given.environment)
+        return [] if theirs is None else await asyncio.to_thread(transcripts.listed, theirs, directory)
+
+    async def read_transcript(self, id: str, directory: str | None) -> Adopted:
+        theirs = user_home(self._given.environment)
+        self._servers.enter()
+        try:
+            return await transcripts.adopted(await self._servers.get(), theirs, self._home, id)
+        finally:
+            await self._servers.leave()
+
+    async def take_token(self, resource: str, token: str | None) -> None:
+        if resource.rstrip("/") != RESOURCE.rstrip("/"):
+            raise ProviderError("AGENT_REFUSED", text("error.AGENT_REFUSED.meaning", agent=AGENT, reason=resource))
+        self._token = token
+        server = self._servers.running
+        if server is not None:
+            await self._log_in(server)
+        else:
+            self._logged_out = False
+        self._changed()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    @property
+    def _home(self) -> Path:
+        return self._given.directory / "home"
+
+    @property
+    def _remedy(self) -> str:
+        return f"CODEX_HOME={self._home} {find(self._given.program)} login" if self._home.exists() else LOGIN
+
+    def _no_login(self) -> ProviderError:
+        why = text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT)
+        return ProviderError("AGENT_LOGIN_MISSING", f"{why} {self._remedy}")
+
+    def _key(self) -> str | None:
+        environment = self._given.environment
+        return self._token or next((environment[name] for name in KEYS if environment.get(name)), None)
+
+    def _launch(self) -> tuple[Command, Path]:
+        program = find(self._given.program)
+        if isinstance(program, Unavailable):
+            raise ProviderError(program.code, f"{program.reason} {program.remedy}")
+        given = self._given
+        try:
+            home = prepare_home(given.directory, given.environment, share_login=given.share_login)
+        except OSError as error:
+            raise failed_to_start(f"{given.directory}: {type(error).__name__}") from None
+        keeps = (home / "auth.json").exists() or self._key() is None
+        return command(program, given.environment, given.directory, home, keep_login=keeps), given.directory
+
+    async def _started(self, server: AppServer) -> None:
+        """What a new process says of itself: models, login, servers of its own configuration."""
+        try:
+            configured = (await server.call("config/read")).get("config") or {}
+            server.own_servers = tuple(sorted(configured.get("mcp_servers") or {}))
+            await self._log_in(server)
+            listed: list[object] = []
+            cursor: object = None
+            while True:
+                page = await server.call("model/list", cursor=cursor)
+                listed.extend(page.get("data") or ())
+                cursor = page.get("nextCursor")
+                if not cursor:
+                    break
+        except Refused as error:
+            raise failed_to_start(error.message[:200]) from None
+        found = settings.models(listed)
+        if found != self._models:
+            self._models = found
+            self._changed()
+
+    async def _log_in(self, server: AppServer) -> None:
+        """Use the key there is, where Codex has no login of its own."""
+        account = await server.call("account/read")
+        wanted = bool(account.get("requiresOpenaiAuth"))
+        key = self._key()
+        if wanted and key is not None and (account.get("account") is None or self._token is not None):
+            try:
+                await server.call("account/login/start", type="apiKey", apiKey=key)
+                account = await server.call("account/read")
+            except Refused:
+                raise ProviderError(
+                    "AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT)
+                ) from None
+        logged_out = wanted and account.get("account") is None
+        if logged_out != self._logged_out:
+            self._logged_out = logged_out
+            self._changed()
+
+
+def _resource() -> ProtectedResourceMetadata:
+    return {
+        "resource": RESOURCE,
+        "resource_name": text("codex.resource"),
+        "bearer_methods_supported": ["header"],
+        "required": False,
+    }

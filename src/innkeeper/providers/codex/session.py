@@ -1,0 +1,246 @@
+"""One session with Codex: its chats, what may reach them, and the turns that run (providers.spi).
+
+Rules
+* Before each turn the thread has exactly what the request names: servers, skills, roles, rules, mode. While it runs the
+  gate refuses what is off; the thread itself follows with the next turn, and an idle one follows at once (C6.2).
+* What is taken away loses its endpoint first, so that it is refused before anything else happens.
+* Instructions are given once, and again when they are others.
+"""
+
+import asyncio
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from innkeeper.ports.customizations import Eligible
+from innkeeper.ports.endpoints import CallSigns
+from innkeeper.ports.mcp import McpRefused
+from innkeeper.ports.questions import Caller
+from innkeeper.protocol.chat.state import Message
+from innkeeper.providers.codex import settings
+from innkeeper.providers.codex.approvals import Approvals
+from innkeeper.providers.codex.enablement import Reading, Served, instructions, thread_config
+from innkeeper.providers.codex.items import Items
+from innkeeper.providers.codex.launch import user_home
+from innkeeper.providers.codex.messages import preface, user_input, words
+from innkeeper.providers.codex.reading import read
+from innkeeper.providers.codex.rpc import Refused
+from innkeeper.providers.codex.server import AppServer, AppServers
+from innkeeper.providers.codex.threads import Loading, Thread
+from innkeeper.providers.codex.turn import RunningTurn
+from innkeeper.providers.spi import (
+    BackingChanged,
+    ClientTool,
+    ProviderError,
+    SessionOpening,
+    Surroundings,
+    TurnOutput,
+    TurnRequest,
+)
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+PATIENCE_MARGIN: Final = 300.0
+CONTEXT: Final = "innkeeper"
+
+
+class CodexSession:
+    def __init__(self, opening: SessionOpening, given: Surroundings, servers: AppServers) -> None:
+        self._session = opening.session
+        self._directories = tuple(opening.directories) or (str(given.directory),)
+        self._config: Mapping[str, object] = opening.config
+        self._given = given
+        self._servers = servers
+        self._theirs = user_home(given.environment)
+        self._threads: dict[str, Thread] = {}
+        self._running: dict[str, RunningTurn] = {}
+        self._eligible = opening.customizations
+        self._offered: dict[str, str] = {}
+        """Servers with an endpoint of this session, by id, and the names they have in Codex."""
+        self._reading = Reading()
+        self._changing = asyncio.Lock()
+        self._closed = False
+        servers.enter()
+
+    # -- ProviderSession -----------------------------------------------------------------------------------------
+
+    async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
+        self._config, self._eligible = request.config, request.customizations
+        server = await self._servers.get()
+        thread = self._threads.setdefault(request.chat, Thread.of(request.backing))
+        async with self._changing:
+            loading = await self._loading(server, request.client_tools)
+            said = await self._prepared(server, thread, loading, request)
+        turn = self._turn(server, thread, request, output)
+        self._running[request.chat] = turn
+        thread.last = request.turn_id
+        output.emit(BackingChanged(thread.backing()))
+        try:
+            await turn.run(self._start(thread, request, said))
+        finally:
+            self._running.pop(request.chat, None)
+
+    async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
+        self._eligible = customizations
+        async with self._changing:
+            await self._served()
+            server = self._servers.running
+            if server is None:
+                return None
+            loading = await self._loading(server, ())
+            for chat, thread in tuple(self._threads.items()):
+                if chat not in self._running and thread.id in server.loaded:
+                    await thread.load(server, loading)
+            return sorted(self._offered.values())
+
+    async def steer(self, chat: str, message_id: str, message: Message) -> bool:
+        turn = self._running.get(chat)
+        if turn is None:
+            return False
+        return await turn.steer(message_id, user_input(message.get("text", ""), message))
+
+    async def close(self) -> None:
+        if self._closed:
+            return
+        self._closed = True
+        server = self._servers.running
+        if server is not None:
+            for thread in self._threads.values():
+                if thread.id in server.loaded:
+                    await self._unload(server, thread.id)
+        await self._given.endpoints.withdraw(self._session)
+        await self._servers.leave()
+
+    # -- before a turn -------------------------------------------------------------------------------------------
+
+    async def _served(self) -> list[Served]:
+        """The servers that are on and connected, each with its endpoint; the others have none any more."""
+        withheld = {item.id for item in self._eligible.withheld}
+        try:
+            connected = self._given.gateway.tools(self._session)
+        except McpRefused:
+            connected = ()
+        wanted = {one.customization_id: one.server for one in connected if one.customization_id not in withheld}
+        for id in [id for id in self._offered if id not in wanted]:
+            del self._offered[id]
+            await self._given.endpoints.withdraw(self._session, id)
+        found: list[Served] = []
+        for id, name in wanted.items():
+            try:
+                offer = await self._given.endpoints.offer(self._session, id, patience=self._patience, who=self._who)
+            except McpRefused as error:
+                log.info("codex: server of %s is not offered (%s)", self._session, error.code)
+                continue
+            self._offered[id] = offer.name
+            found.append(Served(id, name, offer))
+        return found
+
+    @property
+    def _patience(self) -> float:
+        return self._given.question_seconds + PATIENCE_MARGIN
+
+    async def _loading(self, server: AppServer, tools: Sequence[ClientTool]) -> Loading:
+        directory = self._directories[0]
+        served = await self._served()
+        self._reading = await asyncio.to_thread(
+            read, self._eligible, directory, self._theirs, self._given.directory / "roles"
+        )
+        policy = settings.approval_policy(self._config)
+        config = thread_config(
+            directory,
+            self._eligible,
+            served,
+            self._reading,
+            asks=policy != "never",
+            own_servers=server.own_servers,
+            patience=self._patience,
+        )
+        return Loading(directory, policy, settings.sandbox(self._config), config, [_dynamic(tool) for tool in tools])
+
+    async def _prepared(self, server: AppServer, thread: Thread, loading: Loading, request: TurnRequest) -> str | None:
+        """The thread is loaded and knows what the chat knows, but for what is returned: that is told to it."""
+        if thread.id is not None and await thread.load(server, loading):
+            known = [turn["id"] for turn in request.history]
+            await thread.take_back(server, [*known, *([request.turn_id] if request.resumed else [])])
+            return None
+        if (
+            request.branch is not None
+            and request.backing is None
+            and await thread.fork(server, loading, request.branch)
+        ):
+            return None
+        await thread.start(server, loading)
+        return preface(request.context, request.history)
+
+    def _start(self, thread: Thread, request: TurnRequest, said: str | None) -> dict[str, object]:
+        """The members of `turn/start`."""
+        parts = user_input(request.text, request.message)
+        if said is not None:
+            parts.insert(0, words(said))
+        start: dict[str, object] = {
+            "input": parts,
+            "clientUserMessageId": request.turn_id,
+            "approvalPolicy": settings.approval_policy(request.config),
+            "sandboxPolicy": settings.sandbox_policy(request.config, self._directories),
+            **settings.chosen(request.message.get("model")),
+        }
+        told = "\n\n".join((*request.instructions, *self._instructions()))
+        if told != (thread.told or ""):
+            start["additionalContext"] = {
+                CONTEXT: {"value": told or text("codex.noInstructions"), "kind": "application"}
+            }
+            thread.told = told
+        plans = request.config.get("mode") == "plan"
+        if plans or thread.planned:
+            model = start.get("model") or thread.model
+            mode = {"model": model, "reasoning_effort": start.get("effort"), "developer_instructions": None}
+            start["collaborationMode"] = {"mode": "plan" if plans else "default", "settings": mode}
+            thread.planned = plans
+        return start
+
+    def _instructions(self) -> list[str]:
+        return instructions(self._eligible, self._reading, self._theirs)
+
+    # -- the turn ------------------------------------------------------------------------------------------------
+
+    def _turn(self, server: AppServer, thread: Thread, request: TurnRequest, output: TurnOutput) -> RunningTurn:
+        assert thread.id is not None
+        items = Items(
+            emit=output.emit,
+            thread=thread.id,
+            ids={name: id for id, name in self._offered.items()},
+            asks=settings.approval_policy(request.config) != "never",
+            now=self._given.clock.monotonic,
+            child=lambda child, call: turn.adopt(child, call),
+        )
+        turn = RunningTurn(server, thread.id, items, output)
+        turn.approvals = Approvals(output, items, turn.tell)
+        turn.client_tools = {_dynamic(tool)["name"]: tool for tool in request.client_tools}
+        return turn
+
+    def _who(self, signs: CallSigns) -> Caller | None:
+        """Codex puts its id of the call, and the thread that makes it, into the request (M6.3c)."""
+        call, thread = signs.meta.get("callId"), signs.meta.get("threadId")
+        for turn in self._running.values():
+            if thread == turn.thread or thread in turn.items.children:
+                return turn.output.caller(str(call), subagent=turn.items.subagent(thread))
+        return None
+
+    async def _unload(self, server: AppServer, thread: str) -> None:
+        try:
+            await server.call("thread/unsubscribe", threadId=thread)
+        except (Refused, ProviderError):
+            log.debug("codex: thread %s is not loaded any more", thread)
+        server.loaded.pop(thread, None)
+
+
+def _dynamic(tool: ClientTool) -> dict[str, Any]:
+    """A client's tool as Codex takes it."""
+    definition = tool.definition
+    return {
+        "type": "function",
+        "name": definition["name"],
+        "description": str(definition.get("description") or definition.get("title") or definition["name"]),
+        "inputSchema": definition.get("inputSchema") or {"type": "object", "properties": {}},
+    }
