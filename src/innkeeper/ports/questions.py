@@ -28,16 +28,40 @@ class Option(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
+class Intent:
+    """What a tool call wants to do, as far as its provider knows it for certain; what it does not say, it wants too.
+
+    `shell`: `command` in `language` (`bash`, `sh`; anything else is not judged) in `directory`. `read`, `write`: local
+    `paths`, absolute or relative to `directory`. `url`: `urls`. `mcp`: a tool of a server by its qualified `tool` name.
+    `tool`: anything else."""
+
+    kind: Literal["shell", "read", "write", "url", "mcp", "tool"]
+    command: str = ""
+    language: str | None = None
+    directory: str | None = None
+    paths: Sequence[str] = ()
+    urls: Sequence[str] = ()
+    tool: str | None = None
+    """The tool's name as the agent sees it; needed where no started call has it."""
+    leaves_sandbox: bool = False
+    """The agent asks to leave its sandbox for this call."""
+    managed: bool = False
+    """The agent's managed policy demands that a person decides."""
+
+
+@dataclass(frozen=True, slots=True)
 class Confirmation:
     """What is asked before a tool runs, in `lang`. `meta` goes into the call's `_meta` under `x-innkeeper/…` keys, so
-    that a client can show the question in its own language (M6.2)."""
+    that a client can show the question in its own language (M6.2). Without `options` the host offers its own three:
+    allow in this session, allow once, skip. Without `intent` nothing is known of the call but its tool's name."""
 
     title: str
     invocation: str
     tool_input: str | None
-    options: Sequence[Option]
+    options: Sequence[Option] = ()
     meta: Mapping[str, object] = field(default_factory=dict)
     lang: str = "en"
+    intent: Intent | None = None
 
 
 class Reason(NamedTuple):
@@ -77,4 +101,13 @@ class Questions(Protocol):
         """Ask in the conversation and wait for an answer of any client. Never raises for an answer: a cancelled turn,
         a closed session or the time-out is a denial, and so is `withdrawn`, whose result says why nobody needs the
         answer any more."""
+        ...
+
+
+class Approves(Protocol):
+    """Whether a started call of a running turn may run, by the approval rules, else by a person (reference §5.11)."""
+
+    async def confirm(self, chat: str, turn_id: str, call: str, confirmation: Confirmation) -> Answer:
+        """Decide by the rules, ask a person where they say so, and show in the call's state what was decided. On
+        approval the call is running when this returns. Never raises for an answer."""
         ...
