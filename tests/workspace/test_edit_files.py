@@ -100,15 +100,15 @@ for number in range(1_000_000):
 
 
 def test_what_was_acknowledged_survives_a_kill(tmp_path: Path) -> None:
-    writer = subprocess.Popen([sys.executable, "-c", WRITER, str(tmp_path / "sessions")], stdout=subprocess.PIPE)
-    assert writer.stdout is not None
-    acknowledged = -1
-    while acknowledged < 200:
-        acknowledged = int(writer.stdout.readline())
-    os.kill(writer.pid, signal.SIGKILL)
-    rest = writer.stdout.read().split()
+    command = [sys.executable, "-c", WRITER, str(tmp_path / "sessions")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as writer:
+        assert writer.stdout is not None
+        acknowledged = -1
+        while acknowledged < 200:
+            acknowledged = int(writer.stdout.readline())
+        os.kill(writer.pid, signal.SIGKILL)
+        rest = writer.stdout.read().split()
     acknowledged = int(rest[-1]) if rest else acknowledged
-    writer.wait(10)
     store = EditFiles(tmp_path / "sessions")
     records = store.read("s")
     assert [record["number"] for record in records[: acknowledged + 1]] == list(range(acknowledged + 1))
