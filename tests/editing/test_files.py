@@ -11,8 +11,9 @@ import pytest
 
 from innkeeper.editing import files
 from innkeeper.editing.engine import version_of
-from innkeeper.editing.files import Content, change_file, read_content
+from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditConflict, EditUnwritable
+from innkeeper.editing.replacing import Content
 
 NOBODY = 65534
 

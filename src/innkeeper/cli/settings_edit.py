@@ -15,7 +15,8 @@ from pathlib import Path
 from innkeeper.cli.failures import CliError
 from innkeeper.cli.settings_file import Change, config_file, replace
 from innkeeper.cli.words import LANGUAGE, text
-from innkeeper.editing.files import Content, change_file, read_content
+from innkeeper.editing.files import change_file, read_content
+from innkeeper.editing.replacing import Content
 from innkeeper.errors import HostError
 from innkeeper.ports.settings import SettingsConflict
 from innkeeper.settings.document import checked_settings, unreadable

@@ -9,8 +9,9 @@ from typing import Any, Literal
 
 from innkeeper.editing.edits import Edit
 from innkeeper.editing.engine import decoded
-from innkeeper.editing.files import Content, change_file, read_content
+from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditConflict, EditUnsafe
+from innkeeper.editing.replacing import Content
 from innkeeper.editing.toml.front import TOML
 from innkeeper.errors import HostError
 from innkeeper.ports.settings import SettingsConflict

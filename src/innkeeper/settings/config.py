@@ -22,7 +22,16 @@ from innkeeper.limits import QUESTION_SECONDS
 from innkeeper.ports.settings import Allowance, ConflictPolicy, HotSettings, TrustMode
 from innkeeper.settings.fields import dotted, read_fields
 from innkeeper.settings.problems import Problem, SettingsInvalid, Wrong
-from innkeeper.settings.readers import Reader, choice, choices, read_boolean, read_path, read_paths, read_seconds
+from innkeeper.settings.readers import (
+    Reader,
+    choice,
+    choices,
+    read_boolean,
+    read_path,
+    read_paths,
+    read_seconds,
+    read_strings,
+)
 from innkeeper.settings.tables import (
     DEFAULT_LIMITS,
     SERVE_FIELDS,
@@ -81,6 +90,11 @@ class Settings:
     """Servers of the whole host by name; declared nowhere else (M5.2)."""
     plugins: tuple[str, ...] = ()
     """Folders of plugins for all sessions (C7.1)."""
+    contributions: tuple[str, ...] = ()
+    """Entry points of the group `innkeeper.contributions` that this host loads, in this order (K3b)."""
+    generate_titles: bool = True
+    rich_plan_links: bool = False
+    github_references: bool = False
     durability: Literal["normal", "full"] = "normal"
     limits: Mapping[str, float] = field(default_factory=lambda: DEFAULT_LIMITS)
     """Every limit by its name in lower case; units as in `innkeeper.limits`. Counts and bytes are whole numbers."""
@@ -118,6 +132,10 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "oauth_clients": read_oauth_clients,
         "host_servers": read_host_servers,
         "plugins": read_paths,
+        "contributions": read_strings,
+        "generate_titles": read_boolean,
+        "rich_plan_links": read_boolean,
+        "github_references": read_boolean,
         "durability": choice("normal", "full"),
         "limits": read_limits,
         "serve": read_serve,

@@ -18,8 +18,9 @@ from typing import Any, Final, Literal
 
 from innkeeper.editing.edits import Delete, Edit, Put
 from innkeeper.editing.engine import decoded, edit_bytes
-from innkeeper.editing.files import Content, change_file, read_content
+from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditUnsafe
+from innkeeper.editing.replacing import Content
 from innkeeper.editing.toml.front import TOML
 from innkeeper.errors import HostError
 from innkeeper.settings.tables import INPUT_NAME, KEYRING

@@ -16,8 +16,9 @@ from pathlib import Path
 
 from innkeeper.editing.edits import Edit
 from innkeeper.editing.engine import version_of
-from innkeeper.editing.files import Content, change_file, read_content
+from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditConflict
+from innkeeper.editing.replacing import Content
 from innkeeper.ports.settings import Listener, SettingsConflict, SettingsState
 from innkeeper.ports.watches import Watches, WatchTarget
 from innkeeper.settings.config import Settings

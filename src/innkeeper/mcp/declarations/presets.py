@@ -224,7 +224,15 @@ _OPENCODE: Final = _paths(
 )
 
 OFF_BY_DEFAULT: Final = (
-    _plain("roo", ".roo/mcp.json", fields=_SECONDS, bare_url="sse", filters=_OUT, ignored=frozenset({"watchPaths"})),
+    _plain(
+        "roo",
+        ".roo/mcp.json",
+        fields=_SECONDS,
+        bare_url="sse",
+        filters=_OUT,
+        ignored=frozenset({"watchPaths"}),
+        transports=MappingProxyType({"stdio": "stdio", "streamable-http": "http", **TRANSPORTS}),
+    ),
     _plain("kiro", ".kiro/settings/mcp.json", filters=_OUT),
     _plain(
         "qwen",

@@ -11,12 +11,14 @@ Rules
 
 import os
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from typing import Final
 
 from innkeeper.editing.tree import Document, FormatError, Node
 from innkeeper.limits import DECLARATION_BYTES, DECLARATION_ENTRIES, DIAGNOSTICS
+from innkeeper.mcp.declarations import holding
 from innkeeper.mcp.declarations.conflicts import Entry, note_lookalikes, settle
 from innkeeper.mcp.declarations.entries import read_entry
 from innkeeper.mcp.declarations.expanding import Source
@@ -82,9 +84,11 @@ class _Memory:
 
 
 class Resolver:
-    """Keeps what it read, for `WORKSPACES_KEPT` workspaces. May be called from several threads."""
+    """Keeps what it read, for `WORKSPACES_KEPT` workspaces. May be called from several threads. `holding` is how a
+    reading keeps half-done edits away; the editor, which holds the workspace itself, brings its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, holding: Callable[[str], AbstractContextManager[None]] = holding.reading) -> None:
+        self._holding = holding
         self._lock = threading.Lock()
         self._memory: dict[str, _Memory] = {}
         self._parsed: dict[tuple[str, str, str], tuple[bytes, Document]] = {}
@@ -94,11 +98,23 @@ class Resolver:
         with self._lock:
             known = self._memory.pop(workspace, None)
             if known is None or known.reading != reading or not _unchanged(workspace, known):
-                known = self._read(workspace, reading)
+                with self._holding(workspace):
+                    known = self._read(workspace, reading)
             self._memory[workspace] = known
             while len(self._memory) > WORKSPACES_KEPT:
                 self._forget(next(iter(self._memory)))
             return known.resolved
+
+    def unchanged(self, workspace: str, reading: Reading) -> bool:
+        """Whether the last answer for the workspace would be given again; looks at the files, reads none but young
+        ones. False while another thread reads."""
+        if not self._lock.acquire(blocking=False):
+            return False
+        try:
+            known = self._memory.get(workspace)
+            return known is not None and known.reading == reading and _unchanged(workspace, known)
+        finally:
+            self._lock.release()
 
     def _forget(self, workspace: str) -> None:
         del self._memory[workspace]
