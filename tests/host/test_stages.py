@@ -4,36 +4,50 @@ import asyncio
 
 import pytest
 
-from innkeeper.host.stages import NoStages, Outgoing
+from innkeeper.contributions.spi import Addition, Context, Contribution, Reject
 from scripted.world import World, text_of
 
 pytestmark = pytest.mark.anyio
 
 
-class Stages(NoStages):
+class Stages:
+    """What the contribution below is told to do, and what it was called for."""
+
     def __init__(self):
         self.calls = []
         self.refuse = None
         self.broken = set()
         self.wait = None
+        self.adds = Addition(["be brief"], "think")
 
-    def admit(self, turn):
-        self._called("admit", turn)
-        return self.refuse
-
-    async def outgoing(self, turn):
-        self._called("outgoing", turn)
-        if self.wait is not None:
-            await self.wait.wait()
-        return Outgoing("think", ["be brief"])
-
-    def ended(self, turn, ending):
-        self._called("ended", turn, ending.kind)
-
-    def _called(self, name, turn, *more):
+    def called(self, name, turn, *more):
         self.calls.append((name, turn.turn_id, *more))
         if name in self.broken:
             raise RuntimeError(name)
+
+
+def contribution(stages):
+    class Staged(Contribution):
+        id = "staged"
+        order = 10_000
+
+        def on_incoming_request(self, request):
+            stages.called("admit", request)
+            return None if stages.refuse is None else Reject(stages.refuse)
+
+        async def on_outgoing_turn(self, turn):
+            stages.called("outgoing", turn)
+            if stages.wait is not None:
+                await stages.wait.wait()
+            return stages.adds
+
+        def on_turn_end(self, end):
+            stages.called("ended", end, end.reason.kind)
+
+        def __init__(self, context: Context) -> None:
+            self.context = context
+
+    return Staged
 
 
 @pytest.fixture
@@ -43,7 +57,7 @@ async def stages():
 
 @pytest.fixture
 async def world(stages):
-    started = await World(stages=stages).start()
+    started = await World(contributions=[contribution(stages)]).start()
     yield started
     await started.close()
 
@@ -101,11 +115,7 @@ async def test_an_end_that_breaks_harms_no_turn(world, client, stages):
 )
 async def test_every_kind_of_end_is_told_once(world, client, stages, prompt, kind):
     """K10."""
-
-    async def as_given(turn):
-        return Outgoing()
-
-    stages.outgoing = as_given
+    stages.adds = Addition()
     _, chat = await client.new_session()
     client.start_turn(chat, prompt)
     await client.action(chat, "chat/responsePart")

@@ -1,7 +1,6 @@
 import pytest
 
-from innkeeper.host.input_needed import changes, waiting
-from innkeeper.host.listing import UnknownCursor, page
+from innkeeper.contributions.session_input_needed.waiting import changes, waiting
 from innkeeper.host.summaries import chat_changes, modified_at, moment, session_status, session_summary, summary_changes
 from innkeeper.host.titles import first_words
 
@@ -52,16 +51,6 @@ def test_a_field_that_goes_away_is_told():
     before = session_summary("s", session(activity="Reading"))
     after = session_summary("s", session())
     assert summary_changes(before, after) == {"activity": None}
-
-
-def test_pages_are_stable_when_their_last_session_is_gone():
-    summaries = [{"resource": f"s{i}", "modifiedAt": f"2026-01-0{i}T00:00:00Z"} for i in range(1, 6)]
-    first = page(summaries, 2, None)
-    assert [s["resource"] for s in first["items"]] == ["s5", "s4"]
-    rest = page([s for s in summaries if s["resource"] != "s4"], 10, first["nextCursor"])
-    assert [s["resource"] for s in rest["items"]] == ["s3", "s2", "s1"] and "nextCursor" not in rest
-    with pytest.raises(UnknownCursor):
-        page(summaries, 2, "bm90aGluZw==")
 
 
 def test_equal_entries_are_not_sent_again_and_gone_ones_are_removed():

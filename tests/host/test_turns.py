@@ -97,7 +97,7 @@ async def test_an_unexpected_failure_tells_a_reference_and_keeps_its_text_in_the
     _, chat = await client.new_session()
     turn = await client.turn(chat, "crash")
     error = turn["responseParts"][-1]["error"]
-    assert error["errorType"] == "providerFailed" and "secret-token" not in str(turn)
+    assert error["errorType"] == "sendFailed" and "secret-token" not in str(turn)
     reference = error["message"].split()[-1]
     assert reference in caplog.text and "secret-token" in caplog.text
     assert text_of(await client.turn(chat, "hello", "t2")) == "Hello, world"
@@ -295,11 +295,14 @@ async def test_a_second_turn_is_refused_while_one_runs(world, client):
 
 
 async def test_an_archived_conversation_takes_no_turns(world, client):
+    """C2, C4 of the reference: the refused turn is in the history, the agent never saw it."""
     session, chat = await client.new_session()
     await client.echo(client.dispatch(session, "session/isArchivedChanged", isArchived=True))
-    assert "archive" in await client.rejection(client.start_turn(chat, "hello"))
+    refused = await client.turn(chat, "hello")
+    assert refused["state"] == "error" and refused["responseParts"][-1]["error"]["errorType"] == "archived"
+    assert not world.scripted.requests
     await client.echo(client.dispatch(session, "session/isArchivedChanged", isArchived=False))
-    assert (await client.turn(chat, "hello"))["state"] == "complete"
+    assert (await client.turn(chat, "hello", "t2"))["state"] == "complete"
 
 
 async def test_a_turn_may_start_before_the_session_is_ready(world, client):

@@ -235,12 +235,16 @@ class FakeMcp:
 @dataclass
 class FakeDeclarations:
     mcp: FakeMcp
+    down: tuple[tuple[str, str], ...] = ()
 
     async def prepare(self, session: str, turn_id: str) -> None:
         await self.mcp.declarations_prepare(session, turn_id)
 
     def instructions(self, session: str) -> Mapping[str, str]:
         return self.mcp.instructions(session)
+
+    def known_down(self, session: str) -> Sequence[tuple[str, str]]:
+        return self.down
 
 
 def _result(words: str) -> Mapping[str, object]:

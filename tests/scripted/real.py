@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+from innkeeper.contributions.builtin import activate
 from innkeeper.engine.effects import Also
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
@@ -55,6 +56,7 @@ class RealWorld(World):
         console = ConsoleProvider(self.gateway, self.ids)
         outside = Outside((console, *self.more), self.servers, self.gateway, self.servers, self.clock, self.ids)
         self.service = HostService(self.driver, self.conversation, outside, policy, self.settings)
+        activate(self.service.contributions)
         self.servers.publish_to(self.service.listener)
         self.driver.start()
         await self.service.start()

@@ -6,9 +6,11 @@ what it was sent; `World.check_mirrors` compares those with the host's state.
 
 import asyncio
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from innkeeper.contributions.builtin import activate
+from innkeeper.contributions.spi import Contribution
 from innkeeper.engine.effects import Frame
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
@@ -17,8 +19,8 @@ from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
-from innkeeper.host.stages import TurnStages
 from innkeeper.ports.ids import Ids
+from innkeeper.ports.local_commands import LocalCommands, NoLocalCommands
 from innkeeper.ports.records import MemoryRecords
 from innkeeper.protocol.check import check_action
 from innkeeper.providers.console import ConsoleProvider
@@ -215,7 +217,9 @@ class World:
         scripted: ScriptedProvider | None = None,
         more: tuple[Provider, ...] = (),
         ids: Ids | None = None,
-        stages: TurnStages | None = None,
+        contributions: Sequence[type[Contribution]] = (),
+        commands: LocalCommands | None = None,
+        options: Mapping[str, object] | None = None,
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
     ) -> None:
@@ -228,7 +232,9 @@ class World:
         self.more = more
         self.ids = ids or CountingIds()
         self.clock = RealClock()
-        self.stages = stages
+        self.contributions = contributions
+        self.commands = commands or NoLocalCommands()
+        self.options = options or {}
         self._names = 0
 
     async def start(self) -> "World":
@@ -249,8 +255,13 @@ class World:
             ids=self.ids,
             ground=self.ground,
             records=self.records,
+            commands=self.commands,
+            options=self.options,
         )
-        self.service = HostService(self.driver, conversation, outside, policy, self.settings, stages=self.stages)
+        self.service = HostService(self.driver, conversation, outside, policy, self.settings)
+        activate(self.service.contributions)
+        for kind in self.contributions:
+            self.service.contributions.register(kind)
         self.mcp.listener = self.service.listener
         self.driver.start()
         await self.service.start()

@@ -16,6 +16,7 @@ from typing import Final
 from innkeeper._version import running_version
 from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
+from innkeeper.contributions.builtin import activate
 from innkeeper.customizations.discovery import PluginRoot
 from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
@@ -43,6 +44,7 @@ from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
+from innkeeper.ports.contributed import Launch
 from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
@@ -144,6 +146,7 @@ class Circumstances:
     directory: Path
     """Offered to clients as the first place to work in."""
     questions: bool = True
+    launch: Launch = "embedded"
     live: SettingsService | None = None
     """The hot settings as they change; without it those of `settings` hold."""
     inputs: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -184,11 +187,18 @@ class Host:
             settings=live,
             ground=_ground(parts, given),
             records=parts.records,
+            options={
+                "generate_titles": settings.generate_titles,
+                "rich_plan_links": settings.rich_plan_links,
+                "github_references": settings.github_references,
+            },
+            launch=given.launch,
         )
         tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
         own = {**tokens.table(), **chosen.table()}
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
+        activate(self.service.contributions, settings.contributions)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
         self._servers.publish_to(self.service.listener)
         self._servers.place_by(self.service.place)

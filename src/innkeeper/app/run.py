@@ -9,6 +9,7 @@ Rules
 import asyncio
 import os
 import sys
+from collections.abc import Callable
 
 from innkeeper.app.serve import Listening, Run, serve
 from innkeeper.errors import HostError
@@ -32,13 +33,13 @@ def run_host(options: ServeOptions, settings: Settings, paths: Paths) -> int:
     return 0
 
 
-def _loop_factory() -> "type[asyncio.AbstractEventLoop] | None":
+def _loop_factory() -> "Callable[[], asyncio.AbstractEventLoop] | None":
     """uvloop where it is installed (extra `speed`)."""
     try:
         import uvloop  # type: ignore[import-not-found, unused-ignore]
     except ImportError:
         return None
-    factory: type[asyncio.AbstractEventLoop] = uvloop.new_event_loop
+    factory: Callable[[], asyncio.AbstractEventLoop] = uvloop.new_event_loop
     return factory
 
 

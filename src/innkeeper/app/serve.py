@@ -89,6 +89,7 @@ async def serve(run: Run) -> None:
             run.environment,
             Path.cwd(),
             questions=not options.no_questions,
+            launch="stdio" if options.stdio else "serve",
             live=live,
             inputs=_inputs(run),
         )
@@ -151,7 +152,7 @@ async def _serve_sockets(host: Host, run: Run, token: str | None, stop: asyncio.
                 socket=run.options.socket,
                 data_dir=run.paths.data,
                 token_needed=token is not None,
-                restored=len(host.driver.channels("session")),
+                restored=host.driver.count("session"),
                 page=_page(listener, token),
             )
         )

@@ -13,7 +13,6 @@ from typing import Any, NoReturn
 from innkeeper.engine.effects import Act, Change, Create, Drop
 from innkeeper.host.core import Core
 from innkeeper.host.faults import bad_params, no_chat, no_session
-from innkeeper.host.input_needed import changes
 from innkeeper.host.states import chat_state
 from innkeeper.host.summaries import chat_summary
 from innkeeper.host.titles import Titles
@@ -68,8 +67,7 @@ class Chats:
             raise no_chat(uri)
         if session.get("defaultChat") == uri:
             raise RpcError(CONFLICT, "the default chat goes with its session; dispose the session instead")
-        removing: list[Change] = [Act(session_uri, action) for action in changes(session, uri, {})]
-        await self._core.commit(*removing, Act(session_uri, {"type": "session/chatRemoved", "chat": uri}), Drop(uri))
+        await self._core.commit(Act(session_uri, {"type": "session/chatRemoved", "chat": uri}), Drop(uri))
         self._titles.forget(uri)
         await self._turns.end_chat(uri, self._close_timeout)
 

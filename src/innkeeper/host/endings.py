@@ -1,8 +1,13 @@
 """How a turn ends, and the one action that says so (AHP §7, §9.7). Pure."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
+from innkeeper.contributions.spi import TurnEnd, TurnEndReason
+from innkeeper.engine.effects import Released
+from innkeeper.host.asking import Asking, sender
+from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.common.state import ErrorInfo
 
 
@@ -49,3 +54,33 @@ def ending_action(turn_id: str, duration: int, ending: Ending) -> dict[str, Any]
 
 def failed(error_type: str, message: str, *, resumable: bool = False) -> Failed:
     return Failed({"errorType": error_type, "message": message}, resumable)
+
+
+def turn_end(
+    session: str, released: Released, turn: Mapping[str, Any], asking: Asking | None, kind: str | None
+) -> TurnEnd:
+    """What is told of a turn that `released` ended. `kind` is how the host ended it, None when somebody else did; a
+    turn that nobody asked for is a subagent's, or one of a process that is gone (K10)."""
+    message = cast(Message, turn.get("message") or {})
+    return TurnEnd(
+        session=session,
+        chat=released.channel,
+        turn_id=str(turn["id"]),
+        message=message,
+        reason=_reason(released.action, kind),
+        subagent=(released.after.get("origin") or {}).get("kind") == "tool",
+        client=sender(message) if asking is None else asking.client,
+        queued=None if asking is None else asking.queued,
+    )
+
+
+def _reason(action: Mapping[str, Any], kind: str | None) -> TurnEndReason:
+    match action["type"]:
+        case "chat/turnComplete":
+            return TurnEndReason("localCommand" if kind == "localCommand" else "success")
+        case "chat/error":
+            part = action["part"]
+            rejected = kind == "rejected"
+            return TurnEndReason("rejected" if rejected else "error", part["error"], bool(part.get("resumable")))
+        case _:
+            return TurnEndReason("cancelled")

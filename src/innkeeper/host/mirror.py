@@ -2,8 +2,8 @@
 
 Rules
 * Derived from what left, by comparing states; an action that changes no summary costs one comparison.
-* A changed chat is told to its session (`session/chatUpdated`), what waits for a person too (`inputNeeded`), and the
-  session's summary to the root's subscribers, collected for a moment, changed fields only.
+* A changed chat is told to its session (`session/chatUpdated`), and the session's summary to the root's subscribers,
+  collected for a moment, changed fields only.
 * A summary field that went away is told by the whole entry, because a merge cannot remove one.
 """
 
@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from innkeeper.engine.effects import Released
-from innkeeper.host import input_needed
 from innkeeper.host.core import Core, act
 from innkeeper.host.summaries import CHAT_FIELDS, chat_changes, chat_summary, session_summary, summary_changes
 from innkeeper.host.views import State
@@ -38,13 +37,8 @@ class Mirror:
         session = self._core.head(session_uri) if session_uri is not None else None
         if session is None or session_uri is None or self._core.kind(released.channel) != "chat":
             return
-        updates: list[dict[str, Any]] = []
         if any(released.before.get(name) is not released.after.get(name) for name in WATCHED):
-            updates.extend(_chat_updates(session, released.channel, released.after))
-        if released.action["type"] in input_needed.RELEVANT:
-            wanted = input_needed.waiting(released.channel, released.after)
-            updates.extend(input_needed.changes(session, released.channel, wanted))
-        act(self._core, session_uri, *updates)
+            act(self._core, session_uri, *_chat_updates(session, released.channel, released.after))
 
     def session_changed(self, released: Released) -> None:
         """An action on a session has left."""

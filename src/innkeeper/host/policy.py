@@ -15,11 +15,15 @@ from typing import Any
 from innkeeper.customizations.publishing import is_on
 from innkeeper.engine.effects import Admission, Admit, JsonObject, Refuse
 from innkeeper.engine.hub import Hub
+from innkeeper.host.asking import signed
 from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.summaries import moment
 from innkeeper.host.views import active_turn, customization, tool_call
 from innkeeper.limits import QUEUED_MESSAGES
 from innkeeper.protocol.status import IS_ARCHIVED
+
+SIGNED = frozenset({"chat/turnStarted", "chat/pendingMessageSet", "chat/steeringMessageSet", "chat/draftChanged"})
+"""Actions with a message, which is kept with its sender (K14)."""
 
 Check = Callable[[JsonObject, JsonObject, JsonObject], str | None]
 """(chat state, session state, action) -> reason to refuse, or None."""
@@ -38,19 +42,19 @@ class HostPolicy:
     def admit(self, view: Hub, channel: str, kind: str, action: JsonObject, client_id: str, now: str) -> Admission:
         state = view.head(channel) or {}
         if kind == "chat":
-            return self._chat(state, view.head(view.owner(channel) or "") or {}, action, now)
+            return self._chat(state, view.head(view.owner(channel) or "") or {}, action, client_id, now)
         if kind == "session":
             return self._session(channel, state, action, now)
         return Admit(action)
 
-    def _chat(self, chat: JsonObject, session: JsonObject, action: JsonObject, now: str) -> Admission:
+    def _chat(self, chat: JsonObject, session: JsonObject, action: JsonObject, client_id: str, now: str) -> Admission:
         check = CHAT_CHECKS.get(action["type"])
         why = None if check is None else check(chat, session, action)
         if why is not None:
             return Refuse(why)
         if action["type"] == "chat/turnCancelled" and not action["duration"]:
             return Admit({**action, "duration": _since_start(chat, now)})
-        return Admit(action)
+        return Admit(signed(action, client_id) if action["type"] in SIGNED else action)
 
     def _session(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
         match action["type"]:
@@ -81,10 +85,15 @@ def _since_start(chat: JsonObject, now: str) -> int:
     return max(0, round((moment(now) - moment(turn.get("startedAt", now))) * 1000))
 
 
+def _has_started(session: JsonObject) -> str | None:
+    if session.get("lifecycle") != "failed":
+        return None
+    return f"the session could not be created: {(session.get('creationError') or {}).get('message', '')}"
+
+
 def _takes_turns(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
-    if session.get("lifecycle") == "failed":
-        reason = (session.get("creationError") or {}).get("message", "")
-        return f"the session could not be created: {reason}"
+    if (why := _has_started(session)) is not None:
+        return why
     if chat.get("interactivity", "full") != "full":
         return "this chat is read-only"
     if int(session.get("status") or 0) & IS_ARCHIVED or int(chat.get("status") or 0) & IS_ARCHIVED:
@@ -100,7 +109,8 @@ def _from_user(action: JsonObject) -> str | None:
 
 
 def _turn_started(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
-    return _takes_turns(chat, session, action) or _from_user(action)
+    """Whether an archived or read-only conversation takes it is admission's business: a local command may run (K13)."""
+    return _has_started(session) or _from_user(action)
 
 
 def _turn_cancelled(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:

@@ -7,21 +7,21 @@ Rules
   that is gone gives none.
 """
 
-import logging
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from innkeeper.contributions.dispatch import Dispatcher
+from innkeeper.contributions.spi import Addition, OutgoingTurn
+from innkeeper.host.asking import Asking
 from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
 from innkeeper.host.customizations.handover import Handover
-from innkeeper.host.stages import Asking, Outgoing, TurnStages
+from innkeeper.host.kept import branch, kept
 from innkeeper.host.views import State, active_turn
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
-from innkeeper.providers.spi import ProviderError, ProviderSession, TurnRequest
+from innkeeper.providers.spi import Branch, ClientTool, ProviderError, ProviderSession, TurnRequest
 from innkeeper.texts import text
-
-log = logging.getLogger(__name__)
 
 
 class Requests:
@@ -33,11 +33,11 @@ class Requests:
         self._handover = handover
         self._declarations = declarations
 
-    async def prepare(self, asking: Asking, stages: TurnStages) -> tuple[ProviderSession, TurnRequest]:
+    async def prepare(self, asking: Asking, hooks: Dispatcher) -> tuple[ProviderSession, TurnRequest]:
         """The agent and what it is asked. Raises ProviderError and RequiredServerUnavailable."""
         agent = await self._backings.get(asking.session)
         eligible = await self.declare(asking.session, asking.turn_id)
-        outgoing = await self._outgoing(asking, stages)
+        outgoing = await self._outgoing(asking, hooks)
         request = await self._request(asking, outgoing, eligible)
         self._handover.offered(asking.session, asking.turn_id, eligible)
         return agent, request
@@ -53,14 +53,12 @@ class Requests:
             await self._handover.reconcile(session, agent, eligible)
         return eligible
 
-    async def _outgoing(self, asking: Asking, stages: TurnStages) -> Outgoing:
-        try:
-            return await stages.outgoing(asking)
-        except Exception:
-            log.exception("what is added to turn %s", asking.turn_id)
-            return Outgoing()
+    async def _outgoing(self, asking: Asking, hooks: Dispatcher) -> Addition:
+        """Hook call site: `on_outgoing_turn`."""
+        text = asking.message.get("text", "")
+        return await hooks.outgoing(OutgoingTurn(asking.session, asking.chat, asking.turn_id, asking.message, text))
 
-    async def _request(self, asking: Asking, outgoing: Outgoing, eligible: Eligible) -> TurnRequest:
+    async def _request(self, asking: Asking, outgoing: Addition, eligible: Eligible) -> TurnRequest:
         session, chat = self._core.head(asking.session), self._core.head(asking.chat)
         if session is None or chat is None:
             raise ProviderError("sessionGone", text("turn.sessionGone"))
@@ -71,17 +69,27 @@ class Requests:
             turn_id=asking.turn_id,
             message=asking.message,
             text=given if outgoing.text is None else outgoing.text,
-            instructions=(*outgoing.instructions, *self._of_servers(asking.session)),
+            instructions=outgoing.instructions,
             history=tuple(chat.get("turns") or ()),
             context=await self._context(chat),
             config=dict((session.get("config") or {}).get("values") or {}),
             customizations=eligible,
             resumed=asking.resumed,
+            backing=kept(session, asking.chat),
+            branch=await self._branch(session, chat),
+            client_tools=self._client_tools(session),
+            client=asking.client,
         )
 
-    def _of_servers(self, session: str) -> Sequence[str]:
-        said = self._declarations.instructions(session)
-        return [f"The MCP server {server} says about its use:\n{words}" for server, words in said.items()]
+    def _client_tools(self, session: State) -> Sequence[ClientTool]:
+        active: Sequence[State] = session.get("activeClients") or ()
+        return tuple(ClientTool(one["clientId"], tool) for one in active for tool in one.get("tools") or ())
+
+    async def _branch(self, session: State, chat: State) -> Branch | None:
+        origin: Mapping[str, Any] = chat.get("origin") or {}
+        if origin.get("kind") not in ("fork", "sideChat"):
+            return None
+        return branch(session, chat, await self._core.load(str(origin.get("chat"))))
 
     async def _context(self, chat: State) -> Sequence[Any]:
         origin: Mapping[str, Any] = chat.get("origin") or {}

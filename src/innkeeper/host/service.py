@@ -13,6 +13,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from innkeeper.contributions.dispatch import Dispatcher, Registry, Services
+from innkeeper.contributions.dispatch.mementos import Mementos
 from innkeeper.customizations.places import Place
 from innkeeper.engine.effects import (
     ChannelIdle,
@@ -22,8 +24,10 @@ from innkeeper.engine.effects import (
     Released,
     Subscribed,
 )
-from innkeeper.host import access
+from innkeeper.host import access, trackers
+from innkeeper.host.admission import Admission, Bridge
 from innkeeper.host.agents import Agents
+from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
@@ -34,24 +38,34 @@ from innkeeper.host.customizations.joined import join
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
+from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
 from innkeeper.host.mirror import Mirror
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.questions import ConversationQuestions
-from innkeeper.host.queue import PendingMessages
 from innkeeper.host.requests import Requests
 from innkeeper.host.restore import Restore
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.servers import Servers
 from innkeeper.host.sessions import Ends, Sessions
 from innkeeper.host.settings import HostSettings
-from innkeeper.host.speakers import Speakers
-from innkeeper.host.stages import NoStages, TurnStages
+from innkeeper.host.steering import Steering
 from innkeeper.host.titles import Titles
 from innkeeper.host.turns import TurnParts, Turns
+from innkeeper.host.views import active_turn
 from innkeeper.host.waits import Waits
 from innkeeper.ports.clock import Clock
+from innkeeper.ports.contributed import (
+    Channels,
+    Configuration,
+    HostBridge,
+    Launch,
+    Providers,
+    ToolCallTracker,
+    TurnTracker,
+)
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.ids import Ids
+from innkeeper.ports.local_commands import LocalCommands, NoLocalCommands
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
 from innkeeper.ports.questions import Caller, Rules
 from innkeeper.ports.records import MemoryRecords, Records
@@ -78,7 +92,6 @@ class Conversation:
         self.core: Core = DriverCore(driver)
         self.waits = Waits()
         self.running = RunningTurns()
-        self.speakers = Speakers()
         self.questions = ConversationQuestions(self.core, self.waits, self.running, timeout=settings.question_timeout)
 
     def full_access(self, session: str) -> bool:
@@ -93,9 +106,10 @@ class Conversation:
 
     def language(self, caller: Caller) -> Lang:
         """For the texts of a question that is asked because of somebody's turn: their client's `locale`, then the
-        operator's `language`, then English (M9.4)."""
+        operator's `language`, then English (M9.4). A queued message is about whoever left it in the queue."""
         turn = self.running.behind(caller.chat)
-        client = self.speakers.of(caller.chat if turn is None else turn.chat)
+        chat = self.core.head(caller.chat if turn is None else turn.chat) or {}
+        client = sender((active_turn(chat) or {}).get("message"))
         return self.client_language(client) if client is not None else negotiate(self._settings.language)
 
     def client_language(self, client_id: str) -> Lang:
@@ -117,6 +131,12 @@ class Outside:
     """Only told of in `status`."""
     ground: Ground = field(default_factory=Ground)
     records: Records = field(default_factory=MemoryRecords)
+    commands: LocalCommands = field(default_factory=NoLocalCommands)
+    services: Mapping[type[Any], object] = field(default_factory=dict)
+    """More services for contributions, by type (K7)."""
+    options: Mapping[str, object] = field(default_factory=dict)
+    """Settings that contributions read."""
+    launch: Launch = "embedded"
 
 
 class HostService:
@@ -130,15 +150,17 @@ class HostService:
         policy: HostPolicy,
         settings: HostSettings,
         *,
-        stages: TurnStages | None = None,
         extra: Mapping[str, Handler] | None = None,
     ) -> None:
         core, clock, ids = conversation.core, outside.clock, outside.ids
         running, titles = conversation.running, Titles(core)
+        services = Services(outside.services)
+        self.contributions = Registry(services, Mementos(core.owner))
+        self.hooks = Dispatcher(self.contributions)
+        self._sites = HookSites(core, self.hooks)
         self._agents = Agents(core, outside.providers)
         providers = self._agents.providers
         self._core = core
-        self._speakers = conversation.speakers
         self._settings = settings
         self._records = outside.records
         found = join(core, outside.ground, outside.records, outside.gateway, lambda: driver.decisions, clock)
@@ -147,9 +169,24 @@ class HostService:
         self._backings = Backings(core, providers, found.handover)
         found.all.listen(self._reconcile)
         requests = Requests(core, self._backings, found.handover, outside.declarations)
-        hooks, asks, waits = stages or NoStages(), conversation.questions, conversation.waits
-        self._turns = Turns(TurnParts(core, requests, asks, hooks, titles, waits, running, clock, ids, settings))
-        self._pending = PendingMessages(core, self._backings, requests, running, clock, ids)
+        admission = Admission(self.hooks)
+        self._turns = Turns(
+            TurnParts(
+                core=core,
+                requests=requests,
+                questions=conversation.questions,
+                hooks=self.hooks,
+                admission=admission,
+                commands=outside.commands,
+                titles=titles,
+                waits=conversation.waits,
+                running=running,
+                clock=clock,
+                ids=ids,
+                settings=settings,
+            )
+        )
+        self._steering = Steering(core, self._backings, requests, running)
         ends = Ends(self._backings, self._servers, found.all, self._turns)
         self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings)
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
@@ -162,6 +199,14 @@ class HostService:
         tables = (StandardCommands(self._sessions, chats), self._extensions(conversation, outside), found.commands)
         handlers = {method: handler for table in tables for method, handler in table.table().items()}
         driver.serve_commands(Commands({**handlers, **(extra or {})}, ids).run)
+        services.add(HostBridge, Bridge(core, admission, clock, ids, outside.launch))
+        services.add(Channels, HostChannels(core))
+        services.add(Providers, HostProviders(core, self._agents, self._steering))
+        services.add(Configuration, HostConfiguration(core, outside.options))
+        services.add(TurnTracker, trackers.Turns())
+        services.add(ToolCallTracker, trackers.ToolCalls())
+        services.add(LocalCommands, outside.commands)
+        services.add(Declarations, outside.declarations)
 
     def _extensions(self, conversation: Conversation, outside: Outside) -> Extensions:
         return Extensions(
@@ -201,6 +246,7 @@ class HostService:
             self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
         )
         await self._agents.close(seconds)
+        self.hooks.close()
         await self._records.close()
 
     def _directories_changed(self, released: Released) -> None:
@@ -243,6 +289,7 @@ class HostService:
             self._core.spawn(self._customizations.read(channel), f"customizations of {channel}")
 
     def _released(self, released: Released) -> None:
+        self._sites.dispatched(released)
         if released.rejection is not None:
             self._turns.refused(released)
             if released.action.get("type") == "session/customizationToggled":
@@ -251,14 +298,14 @@ class HostService:
             self._chat_released(released)
         elif released.kind == "session":
             self._session_released(released)
+        self._sites.applied(released)
 
     def _chat_released(self, released: Released) -> None:
-        self._speakers.changed(released)
         if released.action["type"] in ("chat/turnStarted", "chat/turnResume"):
             self._turns.started(released)
+            self._steering.steer(released.channel)
         self._turns.changed(released)
         self._mirror.chat_changed(released)
-        self._pending.changed(released)
 
     def _session_released(self, released: Released) -> None:
         action: Mapping[str, Any] = released.action

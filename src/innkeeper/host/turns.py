@@ -1,11 +1,12 @@
 """Running turns: from the echo of `chat/turnStarted` to the one action that ends it (architecture §4, AHP §9.2, §9.7).
 
 Rules
-* A turn starts after its echo, whoever dispatched it. The stages before the agent are, in order: admission, the agent
-  itself, the working directory, declarations (K19), what hangs on the outgoing hook, the agent's run.
+* A turn starts after its echo, whoever dispatched it. Admission is one step with that; then come the stages of
+  `requests` and the agent's run. A turn that a local command handles has no agent.
 * Whatever a stage or the agent raises ends this turn with an error part, and nothing else.
 * A turn that a client ended, by cancelling or truncating, is not ended again; its agent is told to stop, and what still
   waits inside it gets an answer.
+* What ended is told once a turn, a subagent's and a refused one too, after its last action has left (K10).
 * `duration` is measured by the host's monotonic clock; a resumed turn adds to what its attempts took before.
 """
 
@@ -14,16 +15,20 @@ import logging
 from dataclasses import dataclass
 from typing import Any
 
+from innkeeper.contributions.dispatch import Dispatcher
+from innkeeper.contributions.spi import Handled, Reject
 from innkeeper.engine.effects import Act, Change, Released
+from innkeeper.host.admission import Admission
+from innkeeper.host.asking import Asking, sender
 from innkeeper.host.core import Core, act
-from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed
+from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed, turn_end
 from innkeeper.host.faults import logged
+from innkeeper.host.local_output import CommandOutput
 from innkeeper.host.output import Output
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.requests import Requests
 from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.settings import HostSettings
-from innkeeper.host.stages import Asking, TurnStages
 from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
 from innkeeper.host.views import active_turn, find_turn
@@ -31,6 +36,7 @@ from innkeeper.host.waits import Waits
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.declarations import RequiredServerUnavailable
 from innkeeper.ports.ids import Ids
+from innkeeper.ports.local_commands import LocalCommands, LocalRequest
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 
@@ -44,7 +50,9 @@ class TurnParts:
     core: Core
     requests: Requests
     questions: ConversationQuestions
-    stages: TurnStages
+    hooks: Dispatcher
+    admission: Admission
+    commands: LocalCommands
     titles: Titles
     waits: Waits
     running: RunningTurns
@@ -60,7 +68,9 @@ class Turns:
         self._parts = parts
         self._core = parts.core
         self._requests = parts.requests
-        self._stages = parts.stages
+        self._hooks = parts.hooks
+        self._admission = parts.admission
+        self._commands = parts.commands
         self._titles = parts.titles
         self._waits = parts.waits
         self._running = parts.running
@@ -68,6 +78,7 @@ class Turns:
         self._ids = parts.ids
         self._asked: dict[tuple[str, str], Asking] = {}
         self._endings: dict[tuple[str, str], tuple[Ending, int]] = {}
+        self._local: set[tuple[str, str]] = set()
 
     # -- what left -----------------------------------------------------------------------------------------------
 
@@ -79,16 +90,27 @@ class Turns:
             return
         if active_turn(self._core.head(chat), turn_id) is None:
             return
-        resumed = released.action["type"] == "chat/turnResume"
-        earlier = (find_turn(released.before, turn_id) or {}).get("duration") or 0 if resumed else 0
-        turn = RunningTurn(session, chat, turn_id, self._clock.monotonic(), int(earlier), resumed)
-        self._running.add(turn)
         message = (active_turn(released.after, turn_id) or {})["message"]
-        if not resumed:
-            self._titles.first_message(session, chat, message.get("text", ""))
-        asking = Asking(session, chat, turn_id, message, resumed)
+        client = released.origin.client_id if released.origin is not None else sender(message)
+        resumed = released.action["type"] == "chat/turnResume"
+        asking = Asking(session, chat, turn_id, message, resumed, client, released.action.get("queuedMessageId"))
         self._asked[(chat, turn_id)] = asking
-        turn.task = self._core.spawn(self._run(turn, asking), f"turn {turn_id} of {chat}")
+        decision = self._admission.consult(asking)
+        if isinstance(decision, Reject):
+            self._finish(asking, Failed(decision.error, kind="rejected"), 0)
+            return
+        self._begin(asking, released, decision)
+
+    def _begin(self, asking: Asking, released: Released, handled: Handled | None) -> None:
+        earlier = (find_turn(released.before, asking.turn_id) or {}).get("duration") or 0 if asking.resumed else 0
+        began = self._clock.monotonic()
+        turn = RunningTurn(asking.session, asking.chat, asking.turn_id, began, int(earlier), asking.resumed)
+        self._running.add(turn)
+        if not asking.resumed and handled is None:
+            self._titles.first_message(asking.session, asking.chat, asking.message.get("text", ""))
+        turn.task = self._core.spawn(
+            self._run(turn, asking, handled is not None), f"turn {turn.turn_id} of {turn.chat}"
+        )
 
     def changed(self, released: Released) -> None:
         """Any action on a chat has left: what waited for it is answered, and a turn that is over is stopped."""
@@ -102,9 +124,13 @@ class Turns:
             if turn.task is not None:
                 turn.task.cancel()
         key = (released.channel, str(over["id"]))
-        asking, (ending, _) = self._asked.pop(key, None), self._endings.pop(key, (Cancelled(), 0))
-        if asking is not None:
-            self._told(asking, ending)
+        asking, ended = self._asked.pop(key, None), self._endings.pop(key, None)
+        session = self._core.owner(released.channel)
+        if session is not None:
+            local = isinstance(asking, Asking) and key in self._local
+            self._local.discard(key)
+            kind = None if ended is None else "localCommand" if local else ended[0].kind
+            self._hooks.turn_end(turn_end(session, released, over, asking, kind))
 
     def refused(self, released: Released) -> None:
         """A client's action was taken back, perhaps the end of the turn: if its agent is through, it ends as it did."""
@@ -136,13 +162,13 @@ class Turns:
 
     # -- the run -------------------------------------------------------------------------------------------------
 
-    async def _run(self, turn: RunningTurn, asking: Asking) -> None:
+    async def _run(self, turn: RunningTurn, asking: Asking, local: bool) -> None:
         router = Router(turn, self._core, self._running, self._clock, self._ids)
         output = Output(turn, self._parts, router)
         turn.output = output
         ending: Ending = Cancelled()
         try:
-            ending = await self._ending(turn, asking, output)
+            ending = await (self._commanded(asking, output) if local else self._ending(turn, asking, output))
         finally:
             turn.sent.set()
             try:
@@ -152,14 +178,21 @@ class Turns:
                 logged(error, f"the end of turn {turn.turn_id}", self._ids)
             self._running.remove(turn)
             if not isinstance(ending, Cancelled):
-                self._finish(turn, ending)
+                self._finish(asking, ending, turn.duration(self._clock.monotonic()))
+
+    async def _commanded(self, asking: Asking, output: Output) -> Ending:
+        """A command that fails ends its turn all the same (K13)."""
+        self._local.add((asking.chat, asking.turn_id))
+        request = LocalRequest(asking.session, asking.chat, asking.turn_id, asking.message)
+        try:
+            await self._commands.run(request, CommandOutput(output))
+        except Exception as error:
+            logged(error, f"the local command of turn {asking.turn_id}", self._ids)
+        return Succeeded()
 
     async def _ending(self, turn: RunningTurn, asking: Asking, output: Output) -> Ending:
         try:
-            refused = self._admitted(asking)
-            if refused is not None:
-                return refused
-            agent, request = await self._requests.prepare(asking, self._stages)
+            agent, request = await self._requests.prepare(asking, self._hooks)
             turn.sent.set()
             await agent.run_turn(request, output)
         except ProviderError as error:
@@ -179,30 +212,15 @@ class Turns:
         reference = logged(error, f"turn {turn.turn_id} of {turn.chat}", self._ids)
         provider = (self._core.head(turn.session) or {}).get("provider", "")
         reason = text("turn.internalError", reference=reference)
-        return failed("providerFailed", text("error.providerFailed.meaning", provider=provider, reason=reason))
+        return failed("sendFailed", text("error.sendFailed.meaning", provider=provider, reason=reason))
 
-    def _admitted(self, asking: Asking) -> Failed | None:
-        try:
-            error = self._stages.admit(asking)
-        except Exception as failure:
-            reference = logged(failure, f"admission of turn {asking.turn_id}", self._ids)
-            return Failed({"errorType": "refused", "message": text("turn.internalError", reference=reference)})
-        return None if error is None else Failed(error, kind="rejected")
-
-    def _finish(self, turn: RunningTurn, ending: Ending) -> None:
-        key = (turn.chat, turn.turn_id)
+    def _finish(self, asking: Asking, ending: Ending, duration: int) -> None:
+        key = (asking.chat, asking.turn_id)
         if key not in self._asked:
             return
-        duration = turn.duration(self._clock.monotonic())
         self._endings[key] = (ending, duration)
-        if active_turn(self._core.head(turn.chat), turn.turn_id) is not None:
-            act(self._core, turn.chat, ending_action(turn.turn_id, duration, ending))
-
-    def _told(self, asking: Asking, ending: Ending) -> None:
-        try:
-            self._stages.ended(asking, ending)
-        except Exception as error:
-            logged(error, f"what follows turn {asking.turn_id}", self._ids)
+        if active_turn(self._core.head(asking.chat), asking.turn_id) is not None:
+            act(self._core, asking.chat, ending_action(asking.turn_id, duration, ending))
 
     async def _end(self, turns: tuple[RunningTurn, ...], seconds: float) -> None:
         tasks: list[asyncio.Task[Any]] = []

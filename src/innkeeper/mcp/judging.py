@@ -105,6 +105,15 @@ class Judge:
                 return mount.declared.name, self._why_not(session, mount)
         return None
 
+    def known_down(self, session: MountedSession) -> list[tuple[str, str]]:
+        """Required servers in force whose last try has failed. A request does not bring the next one forward (M7.2), so
+        it cannot have them."""
+        return [
+            (mount.declared.name, self._why_not(session, mount))
+            for mount in session.mounts.values()
+            if mount.declared.required and self.in_force(session, mount.declared) and _has_failed(mount)
+        ]
+
     def _why_not(self, session: MountedSession, mount: Mount) -> str:
         state, reason = mount.state, self.verdict(session, mount).reason
         if reason is not None or state is None:
@@ -147,3 +156,7 @@ class Judge:
 
 def target_of(declared: DeclaredServer) -> Target:
     return Target(key_of(ServerIdentity(declared.name, WORKSPACE_SOURCE)), default=declared.enabled_in_file)
+
+
+def _has_failed(mount: Mount) -> bool:
+    return mount.state is not None and mount.state.kind == "error"

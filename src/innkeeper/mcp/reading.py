@@ -74,9 +74,13 @@ class FileReader:
         loaded = await self._load(session.path)
         return next((server for server in loaded.servers if server.name == name), None)
 
-    async def _load(self, path: str) -> Loaded:
+    def unchanged(self, session: MountedSession) -> bool:
+        """Whether the files are as they were read last; synchronous, and cheap."""
+        return session.path is not None and self._resolver.unchanged(session.path, self._reading())
+
+    def _reading(self) -> Reading:
         settings = self._settings()
-        reading = Reading(
+        return Reading(
             self._environment,
             settings.input_values,
             settings.presets,
@@ -84,8 +88,10 @@ class FileReader:
             file_limit=settings.file_limit,
             entry_limit=settings.entry_limit,
         )
+
+    async def _load(self, path: str) -> Loaded:
         try:
-            return (await asyncio.to_thread(self._resolver.resolve, path, reading)).loaded
+            return (await asyncio.to_thread(self._resolver.resolve, path, self._reading())).loaded
         except Exception:
             logger.exception("the declarations of a workspace could not be read")
             return Loaded(diagnostics=(diagnostic("FILE_UNREADABLE", ROOT.files[0], 0),))

@@ -331,6 +331,13 @@ class ProjectServers:
         found = ((mount, connection.catalogue.instructions) for mount, connection in self.usable(session))
         return {mount.declared.safe_name: said for mount, said in found if said}
 
+    def known_down(self, session: str) -> Sequence[tuple[str, str]]:
+        found = self._sessions.get(session)
+        if found is None or found.closed:
+            return ()
+        down = self._judge.known_down(found)
+        return down if down and self._reader.unchanged(found) else ()
+
     def connected(self, session: str, server: str) -> tuple[MountedSession, Mount, Connection]:
         """For the gateway: a server that may be used now. Raises McpRefused, enablement first (architecture §5)."""
         found = self._sessions.get(session)

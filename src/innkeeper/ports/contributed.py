@@ -6,12 +6,17 @@ Rules
   named again here so that a contribution from outside finds it through `contributions.spi.services`.
 """
 
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Mapping
 from typing import Any, Literal, Protocol
 
+from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.common.state import ErrorInfo
 from innkeeper.protocol.root.state import AgentInfo
+
+__all__ = ["Channels", "Configuration", "Declarations", "HostBridge", "LocalCommands", "Providers", "SessionTitles"]
+__all__ += ["Launch", "State", "Telemetry", "ToolCallTracker", "TurnTracker"]
 
 State = Mapping[str, Any]
 Launch = Literal["serve", "stdio", "embedded"]
@@ -64,7 +69,7 @@ class Configuration(Protocol):
         ...
 
 
-class Agents(Protocol):
+class Providers(Protocol):
     """The agents of the sessions."""
 
     def info(self, session: str) -> AgentInfo | None: ...
@@ -108,15 +113,3 @@ class Telemetry(Protocol):
     """Counts; nothing is ever sent anywhere."""
 
     def count(self, name: str, **attributes: str | int | bool) -> None: ...
-
-
-class KnownFailures(Protocol):
-    """What is known, without asking anybody, about required servers (K19, M5.5)."""
-
-    def required_down(self, session: str) -> Sequence[str]:
-        """Selected required servers that are known to be down and whose declaration is unchanged, as `name (CODE)`."""
-        ...
-
-    def instructions(self, session: str) -> Mapping[str, str]:
-        """Server name to what the connected server says about its use (M5.7)."""
-        ...

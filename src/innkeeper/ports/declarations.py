@@ -1,6 +1,6 @@
 """Preparing a session's declarations for a request: a stage of the send path, not a hook (K19, M5.3)."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Protocol
 
 
@@ -21,4 +21,9 @@ class Declarations(Protocol):
 
     def instructions(self, session: str) -> Mapping[str, str]:
         """Server name to what each connected server says about its use, for the outgoing turn (M5.7)."""
+        ...
+
+    def known_down(self, session: str) -> Sequence[tuple[str, str]]:
+        """Selected required servers, with their codes, that are known not to come up without somebody doing something,
+        and whose declaration is unchanged; synchronous, reads no file and starts nothing (K19)."""
         ...

@@ -1,4 +1,4 @@
-"""What of a chat waits for somebody, mirrored into its session (AHP §9.8, §13.8).
+"""What of a chat waits for somebody (AHP §9.8, §13.8). Pure.
 
 Rules
 * Derived from the chat's state each time, never remembered: what is not there any more is removed.
@@ -9,7 +9,7 @@ Rules
 from collections.abc import Mapping
 from typing import Any
 
-from innkeeper.host.views import State, active_turn
+State = Mapping[str, Any]
 
 RELEVANT = frozenset(
     {
@@ -34,7 +34,7 @@ RELEVANT = frozenset(
 
 def waiting(chat_uri: str, chat: State | None) -> dict[str, dict[str, Any]]:
     """The session's entries for this chat, by id; empty when the chat is gone."""
-    turn = active_turn(chat)
+    turn = (chat or {}).get("activeTurn")
     found: dict[str, dict[str, Any]] = {}
     for part in (turn or {}).get("responseParts") or ():
         entry = _entry(chat_uri, str((turn or {}).get("id")), part)

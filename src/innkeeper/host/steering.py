@@ -1,0 +1,55 @@
+"""Steering messages: handed to the running turn (AHP §9.7, K14).
+
+Rules
+* One goes to the running turn, also to a turn that starts while it waits. It is removed when the agent says that the
+  model has it; an agent that cannot take it leaves it where it is.
+* A steering message is a request: declarations are prepared before it (M5.3).
+"""
+
+import logging
+
+from innkeeper.host.backings import Backings
+from innkeeper.host.core import Core
+from innkeeper.host.requests import Requests
+from innkeeper.host.running import RunningTurn, RunningTurns
+from innkeeper.host.views import State, active_turn
+from innkeeper.ports.declarations import RequiredServerUnavailable
+from innkeeper.providers.spi import ProviderError
+
+log = logging.getLogger(__name__)
+
+
+class Steering:
+    def __init__(self, core: Core, backings: Backings, requests: Requests, running: RunningTurns) -> None:
+        self._core = core
+        self._backings = backings
+        self._requests = requests
+        self._running = running
+
+    def steer(self, chat: str) -> None:
+        """Hand the waiting steering messages to the running turn; nothing when none runs."""
+        turn, state = self._running.get(chat), self._core.head(chat)
+        if turn is None or state is None:
+            return
+        for waiting in steering(state):
+            self._core.spawn(self._steer(turn, waiting), f"steering {waiting['id']} of {chat}")
+
+    async def _steer(self, turn: RunningTurn, waiting: State) -> None:
+        await turn.sent.wait()
+        agent = self._backings.peek(turn.session)
+        if agent is None or active_turn(self._core.head(turn.chat), turn.turn_id) is None:
+            return
+        try:
+            await self._requests.declare(turn.session, turn.turn_id)
+            taken = await agent.steer(turn.chat, waiting["id"], waiting["message"])
+        except (RequiredServerUnavailable, ProviderError) as error:
+            log.warning("steering message %s of %s stays: %s", waiting["id"], turn.chat, error)
+            return
+        if not taken:
+            log.info("the agent of %s takes no steering message now", turn.session)
+
+
+def steering(chat: State) -> list[State]:
+    """The steering messages that wait, oldest first."""
+    slot = chat.get("steeringMessage")
+    return [*([slot] if slot is not None else []), *(chat.get("steeringMessages") or ())]
