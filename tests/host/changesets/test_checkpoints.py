@@ -96,8 +96,8 @@ async def test_a_cancelled_turn_has_no_checkpoint(git: LocalGit, make: Any) -> N
     bench.checkpoints.begin(SESSION, "c", "t0", [repository.path])
     await bench.checkpoints.discard(SESSION, "c", "t0")
     await bench.begin("t1", repository)
-    await bench.checkpoints.discard(SESSION, "c", "t1")
-    await bench.checkpoints.end(SESSION, "t1")
+    discarded, ended = bench.checkpoints.discard(SESSION, "c", "t1"), bench.checkpoints.end(SESSION, "t1")
+    await asyncio.gather(discarded, ended)
     assert (await bench.record("t1")).state == "discarded"
     assert "1" not in refs(repository)
     assert bench.checkpoints.working_in(repository.path) == ()

@@ -60,6 +60,7 @@ class Checkpoints:
         self._failed = failed
         self._starting: dict[TurnKey, asyncio.Task[None]] = {}
         self._ending: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
+        self._void: set[TurnKey] = set()
         self._running: defaultdict[str, dict[TurnKey, str]] = defaultdict(dict)
         self._locks: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -69,6 +70,7 @@ class Checkpoints:
         """Start to capture the beginning; other stages go on meanwhile. Nothing for a turn that has begun."""
         key = (session, turn)
         if key not in self._starting:
+            self._void.discard(key)
             before = tuple(self._ending[session])
             work = self._start(session, chat, turn, tuple(directories), before)
             self._starting[key] = self._spawn(work, f"checkpoint of turn {turn}")
@@ -78,8 +80,12 @@ class Checkpoints:
         if (task := self._starting.get((session, turn))) is not None:
             await asyncio.wait((task,))
 
-    async def discard(self, session: str, chat: str, turn: str) -> None:
+    def discard(self, session: str, chat: str, turn: str) -> "asyncio.Task[None]":
         """The turn has no checkpoint: it was cancelled, or never reached its agent."""
+        self._void.add((session, turn))
+        return self._ending_by(session, self._discard(session, chat, turn), f"no checkpoint of turn {turn}")
+
+    async def _discard(self, session: str, chat: str, turn: str) -> None:
         if (task := self._starting.pop((session, turn), None)) is not None:
             task.cancel()
             await asyncio.wait((task,))
@@ -98,12 +104,18 @@ class Checkpoints:
     def end(self, session: str, turn: str) -> "asyncio.Task[None]":
         """Capture the end of a turn whose beginning was captured. What begins after this call begins after the capture.
         Failures of git are recorded."""
-        task = self._spawn(self._end(session, turn), f"end of turn {turn}")
+        return self._ending_by(session, self._end(session, turn), f"end of turn {turn}")
+
+    def _ending_by(self, session: str, work: Coroutine[Any, Any, None], name: str) -> "asyncio.Task[None]":
+        task = self._spawn(work, name)
         self._ending[session].add(task)
         task.add_done_callback(self._ending[session].discard)
         return task
 
     async def _end(self, session: str, turn: str) -> None:
+        if (session, turn) in self._void:
+            self._void.discard((session, turn))
+            return
         await self.ready(session, turn)
         async with self._locks[session]:
             self._starting.pop((session, turn), None)

@@ -11,7 +11,7 @@ Rules
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Literal
+from typing import Any, Final
 
 from innkeeper.engine.effects import Act, Change, ChannelIdle, Create, Drop, Released, Subscribed
 from innkeeper.errors import HostError
@@ -29,6 +29,7 @@ from innkeeper.host.driver import Observed
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.views import State, active_turn
 from innkeeper.limits import CHANGESET_DELAY_SECONDS, CONTENT_BYTES, GIT_SECONDS
+from innkeeper.ports.changes import Outcome
 from innkeeper.ports.edits import EditStore
 from innkeeper.ports.files import Files
 from innkeeper.ports.git import Git, GitError
@@ -37,7 +38,6 @@ from innkeeper.texts import Lang, text
 log = logging.getLogger(__name__)
 
 Params = Mapping[str, Any]
-Outcome = Literal["success", "cancelled", "error", "rejected", "localCommand"]
 
 CATALOGUE: Final = frozenset(
     {
@@ -48,7 +48,6 @@ CATALOGUE: Final = frozenset(
         "session/workingDirectoryReplaced",
     }
 )
-ENDS: Final = frozenset({"chat/turnComplete", "chat/turnCancelled", "chat/error"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,17 +92,21 @@ class Changesets:
         """The files are captured, or could not be, which is told. The agent may write when this returns."""
         await self._checkpoints.ready(session, turn)
 
+    def abandon(self, session: str, chat: str, turn: str) -> None:
+        """The turn never reached its agent: it gets no checkpoint."""
+        self._checkpoints.discard(session, chat, turn)
+
     def turn_ended(self, session: str, chat: str, turn: str, outcome: Outcome, *, resumable: bool = False) -> None:
         """What follows a turn (reference §3.6): the end is captured where the turn is really over, then the changesets
         are computed, whether that worked or not. Returns at once."""
         match outcome:
             case "success" | "error" if not resumable:
-                capture = self._checkpoints.end(session, turn)
-                capture.add_done_callback(lambda done: None if done.cancelled() else self._after(session, turn))
+                work = self._checkpoints.end(session, turn)
             case "success" | "error":
-                self._core.spawn(self._paused(session, turn), f"pause of turn {turn}")
+                work = self._core.spawn(self._checkpoints.pause(session, turn), f"pause of turn {turn}")
             case _:
-                self._core.spawn(self._discarded(session, chat, turn), f"discard of turn {turn}")
+                work = self._checkpoints.discard(session, chat, turn)
+        work.add_done_callback(lambda done: None if done.cancelled() else self._after(session, turn))
 
     # -- what left -----------------------------------------------------------------------------------------------
 
@@ -122,18 +125,10 @@ class Changesets:
                 self._watched.discard(channel)
 
     def _chat_released(self, released: Released) -> None:
-        type = released.action["type"]
-        if type not in ENDS and type != "chat/truncated":
-            return
         session = self._core.owner(released.channel)
-        if session is None:
-            return
-        if type == "chat/truncated":
+        if released.action["type"] == "chat/truncated" and session is not None:
             gone = _turns(released.before) - _turns(released.after)
             self._core.spawn(self._truncated(session, gone), f"truncated turns of {released.channel}")
-        elif type == "chat/error" and self._running.behind(released.channel) is None:
-            resumable = bool((released.action.get("part") or {}).get("resumable"))
-            self._core.spawn(self._left_open(session, released.channel, resumable), "interrupted turn")
 
     # -- channels ------------------------------------------------------------------------------------------------
 
@@ -219,22 +214,6 @@ class Changesets:
     def _after(self, session: str, turn: str) -> None:
         """The turn is over: its changeset if somebody has it open, then the session's, then the uncommitted changes."""
         self._refreshing.now(session, *self._names(session, turn))
-
-    async def _paused(self, session: str, turn: str) -> None:
-        await self._checkpoints.pause(session, turn)
-        self._after(session, turn)
-
-    async def _discarded(self, session: str, chat: str, turn: str) -> None:
-        await self._checkpoints.discard(session, chat, turn)
-        self._after(session, turn)
-
-    async def _left_open(self, session: str, chat: str, resumable: bool) -> None:
-        """A turn of a process that is gone was ended: its end is now, unless it may go on."""
-        book = await self._books.of(session)
-        for record in book.open_turns():
-            if record.chat == chat and not resumable and self._running.get(chat) is None:
-                await self._checkpoints.end(session, record.turn)
-                self._after(session, record.turn)
 
     async def _truncated(self, session: str, gone: frozenset[str]) -> None:
         await self._checkpoints.forget(session, sorted(gone))
