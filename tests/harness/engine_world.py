@@ -102,12 +102,12 @@ class Disk:
         last = self.envelopes[-1].seq if self.envelopes else 0
         if self.reserved > last:
             self.gaps.append((last + 1, self.reserved))
-        resident = [c for c in self.channels.values() if c.kind in ("root", "session")]
+        resident = [c for c in self.channels.values() if c.kind == "root"]
         return LogImage(
             last_seq=last,
             reserved=self.reserved,
             channels=tuple(self.stored(c.channel) for c in resident),
-            owned=tuple((c.channel, c.kind, c.owner or "") for c in self.channels.values() if c not in resident),
+            dormant=tuple((c.channel, c.kind, c.owner) for c in self.channels.values() if c not in resident),
             window=tuple(self.envelopes),
             window_start=0,
             gaps=tuple(self.gaps),
@@ -178,8 +178,11 @@ class World:
             self.run(self.hub.append_failed(batch.batch, code))
 
     def crash(self) -> "World":
-        """A new process on what was durable."""
-        return World(self.disk, self.policy)
+        """A new process on what was durable, its sessions in memory."""
+        world = World(self.disk, self.policy)
+        for uri in world.hub.known("session"):
+            world.run(world.hub.load(self.disk.stored(uri)))
+        return world
 
     def deliver(self, connection: int, body: bytes) -> None:
         message = json.loads(body)

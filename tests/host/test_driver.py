@@ -306,7 +306,7 @@ async def test_closing_stores_everything_and_tells_the_clients(driver: Driver, l
     assert desk.screen.closed is not None
     assert desk.screen.closed[0] == 1012
     again = await start(log)
-    assert (again.head(SESSION) or {})["activity"] == "volatile"
+    assert (await again.load(SESSION) or {})["activity"] == "volatile"
     await again.close(seconds=1)
 
 

@@ -181,7 +181,7 @@ async def test_a_session_with_many_drafts_is_disposed_in_one_transaction(world, 
         client.dispatch(chat, "chat/draftChanged", draft={"text": str(number), "origin": {"kind": "user"}})
     await client.request("disposeSession", session)
     image = await world.log.crash().open()
-    assert [channel.channel for channel in image.channels] == [ROOT] and image.owned == ()
+    assert [channel.channel for channel in image.channels] == [ROOT] and image.dormant == image.listed == ()
 
 
 async def make(client, count):

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 import pytest
 
-from innkeeper.ports.log import Batch, Log, LogImage, LogOp, StoreError
+from innkeeper.ports.log import Batch, Log, LogImage, LogOp, StoredChannel, StoreError
 from innkeeper.store.memory import MemoryLog
 from innkeeper.store.sqlite import SqliteLog
 
@@ -102,6 +102,11 @@ class Store:
             await last.wait()
         assert [number for number, _ in answers] == list(range(len(batches)))
         return [error for _, error in answers]
+
+    async def sessions(self) -> tuple[StoredChannel, ...]:
+        """The stored sessions, read one by one."""
+        found = [await self.log.channel(uri) for uri, _, owner in self.image.dormant if owner is None]
+        return tuple(one for one in found if one is not None)
 
     async def close(self, last_seq: int = 0) -> None:
         self.open_now = False

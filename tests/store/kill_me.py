@@ -25,7 +25,7 @@ class Load:
         self.random = random.Random(seed)
         self.seq = image.reserved
         self.mark = image.reserved
-        self.versions = {row.channel: row.version for row in image.channels}
+        self.versions: dict[str, int] = {}
         self.created = image.reserved
         self.open = 0
 
@@ -70,6 +70,10 @@ async def main() -> None:
     image = await log.open()
     os.write(1, f"start {image.reserved}\n".encode())
     load = Load(log, image, int(sys.argv[2]))
+    for channel, _, _ in image.dormant:
+        stored = await log.channel(channel)
+        assert stored is not None
+        load.versions[channel] = stored.version
     while True:
         while load.open < 20:
             load.next()

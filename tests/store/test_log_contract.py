@@ -19,6 +19,7 @@ from innkeeper.ports.log import (
     PutChannel,
     PutClient,
     PutEnvelope,
+    PutListing,
     Reserve,
     StaleWriter,
     StoredChannel,
@@ -59,7 +60,8 @@ def run(first: int, last: int, channel: str = SESSION, expected: int = 0, text: 
 async def test_a_new_log_is_empty(store: Any) -> None:
     image = await store.open()
     assert (image.last_seq, image.reserved, image.window_start) == (0, 0, 0)
-    assert (image.channels, image.owned, image.window, image.gaps, image.clients) == ((), (), (), (), ())
+    assert (image.channels, image.dormant, image.listed, image.window, image.gaps) == ((), (), (), (), ())
+    assert image.clients == ()
     assert image.decisions.decisions == () and image.decisions.grants == ()
 
 
@@ -67,7 +69,7 @@ async def test_what_was_stored_is_there_after_a_clean_end(store: Any) -> None:
     await store.open()
     assert await store.put(create(SESSION, 0, state=b'{"a":1}'), envelope(1, 0), envelope(2, 1)) is None
     image = await store.reopen(last_seq=2)
-    assert image.channels == (StoredChannel(SESSION, "session", None, 0, 2, b'{"a":1}', (body(1), body(2))),)
+    assert await store.sessions() == (StoredChannel(SESSION, "session", None, 0, 2, b'{"a":1}', (body(1), body(2))),)
     assert [(e.seq, e.channel, e.body) for e in image.window] == [(1, SESSION, body(1)), (2, SESSION, body(2))]
     assert (image.last_seq, image.window_start) == (2, 0)
 
@@ -78,15 +80,16 @@ async def test_what_was_acknowledged_is_there_after_a_crash(store: Any) -> None:
     assert await store.put(create(SESSION), Reserve(100), envelope(1, 0)) is None
     image = await store.crash()
     assert [e.seq for e in image.window] == [1]
-    assert image.channels[0].version == 1
+    assert (await store.sessions())[0].version == 1
 
 
-async def test_owned_channels_are_listed_and_read_when_needed(store: Any) -> None:
+async def test_a_start_reads_the_root_and_names_the_others_which_are_read_when_needed(store: Any) -> None:
     await store.open()
-    await store.put(create(SESSION), create(CHAT, owner=SESSION, state=b"[]"), envelope(1, 0, CHAT))
+    root = create(ROOT, state=b"{}")
+    await store.put(root, create(SESSION), create(CHAT, owner=SESSION, state=b"[]"), envelope(1, 0, CHAT))
     image = await store.reopen(last_seq=1)
-    assert [row.channel for row in image.channels] == [SESSION]
-    assert image.owned == ((CHAT, "chat", SESSION),)
+    assert image.channels == (StoredChannel(ROOT, "root", None, 0, 0, b"{}"),)
+    assert image.dormant == ((SESSION, "session", None), (CHAT, "chat", SESSION))
     assert await store.log.channel(CHAT) == StoredChannel(CHAT, "chat", SESSION, 0, 1, b"[]", (body(1),))
 
 
@@ -150,7 +153,9 @@ async def test_the_version_survives_a_snapshot_and_a_restart(store: Any) -> None
     await store.open()
     await store.put(create(SESSION, 3), envelope(5, 3), envelope(9, 5), fold(SESSION, 5, b"5"))
     image = await store.reopen(last_seq=9)
-    assert (image.channels[0].snapshot_seq, image.channels[0].version) == (5, 9)
+    assert image.last_seq == 9
+    session = (await store.sessions())[0]
+    assert (session.snapshot_seq, session.version) == (5, 9)
     assert await store.put(envelope(10, 9)) is None
 
 
@@ -205,8 +210,8 @@ async def test_a_refused_batch_in_the_middle_harms_no_other_epoch(store: Any) ->
     answers = await store.put_all([drop_then_stale, Batch(1, (envelope(1, 0),)), Batch(1, (envelope(2, 0, CHAT),))])
     assert [error is None for error in answers] == [False, True, True]
     image = await store.reopen(last_seq=2)
-    assert image.channels == (StoredChannel(SESSION, "session", None, 0, 1, b"{}", (body(1),)),)
-    assert image.owned == ((CHAT, "chat", SESSION),)
+    assert await store.sessions() == (StoredChannel(SESSION, "session", None, 0, 1, b"{}", (body(1),)),)
+    assert image.dormant == ((SESSION, "session", None), (CHAT, "chat", SESSION))
 
 
 async def test_answers_come_in_the_order_of_submission(store: Any) -> None:
@@ -224,7 +229,7 @@ async def test_a_snapshot_shortens_the_tail_and_keeps_the_window(store: Any) -> 
     await store.put(create(SESSION), *run(1, 5))
     await store.put(fold(SESSION, 3, b"three"))
     image = await store.reopen(last_seq=5)
-    assert image.channels == (StoredChannel(SESSION, "session", None, 3, 5, b"three", (body(4), body(5))),)
+    assert await store.sessions() == (StoredChannel(SESSION, "session", None, 3, 5, b"three", (body(4), body(5))),)
     assert [e.seq for e in image.window] == [1, 2, 3, 4, 5]
 
 
@@ -242,7 +247,7 @@ async def test_a_snapshot_of_a_channel_that_is_gone_is_passed_over(store: Any) -
     await store.open()
     await store.put(create(SESSION), envelope(1, 0), DropChannel(SESSION))
     assert await store.put(fold(SESSION, 1, b"late")) is None
-    assert (await store.reopen(last_seq=1)).channels == ()
+    assert (await store.reopen(last_seq=1)).dormant == ()
 
 
 @pytest.mark.parametrize("end", ["reopen", "crash"])
@@ -254,7 +259,7 @@ async def test_a_dropped_channel_takes_what_it_owns_and_never_comes_back(store: 
     assert await store.put(DropChannel(SESSION)) is None
     image = await getattr(store, end)()
     assert [row.channel for row in image.channels] == [ROOT]
-    assert image.owned == ()
+    assert image.dormant == ()
     assert [e.seq for e in image.window] == [1]
     assert image.last_seq == 4
     assert await store.log.channel(CHAT) is None
@@ -265,7 +270,7 @@ async def test_a_channel_may_be_created_again_after_its_drop_without_its_past(st
     await store.put(create(SESSION), *run(1, 3))
     assert await store.put(DropChannel(SESSION), create(SESSION, 3, state=b"new"), envelope(4, 3)) is None
     image = await store.crash()
-    assert image.channels == (StoredChannel(SESSION, "session", None, 3, 4, b"new", (body(4),)),)
+    assert await store.sessions() == (StoredChannel(SESSION, "session", None, 3, 4, b"new", (body(4),)),)
     assert [e.seq for e in image.window] == [4]
 
 
@@ -274,7 +279,7 @@ async def test_what_was_dropped_before_a_crash_never_reaches_a_channel_created_a
     await store.put(create(SESSION), Reserve(2000), *run(1, 1000))
     assert await store.put(DropChannel(SESSION)) is None
     image = await store.crash()
-    assert (image.channels, image.window, image.last_seq) == ((), (), 1000)
+    assert (image.dormant, image.window, image.last_seq) == ((), (), 1000)
     assert await store.put(create(CHAT, 2000), envelope(2001, 2000, CHAT), epoch=1) is None
     found = await store.log.channel(CHAT)
     assert found == StoredChannel(CHAT, "session", None, 2000, 2001, b"{}", (body(2001),))
@@ -292,7 +297,38 @@ async def test_the_owner_of_a_dropped_channel_may_be_dropped_later(store: Any) -
     assert await store.put(DropChannel(CHAT)) is None
     assert await store.put(DropChannel(SESSION)) is None
     image = await store.reopen()
-    assert (image.channels, image.owned) == ((), ())
+    assert (image.channels, image.dormant) == ((), ())
+
+
+# -- the list of sessions ----------------------------------------------------------------------------------------------
+
+
+def listing(modified: float, channel: str = SESSION, *, unfinished: bool = False) -> PutListing:
+    return PutListing(channel, modified, unfinished, b'{"modified":%d}' % modified)
+
+
+@pytest.mark.parametrize("end", ["reopen", "crash"])
+async def test_the_newest_row_of_a_session_is_there_after_a_start(store: Any, end: str) -> None:
+    await store.open()
+    await store.put(create(SESSION), listing(1.5), create("session:/s2"), listing(2, "session:/s2"))
+    assert await store.put(envelope(1, 0), listing(3, unfinished=True)) is None
+    assert (await getattr(store, end)()).listed == (listing(3, unfinished=True), listing(2, "session:/s2"))
+
+
+async def test_a_row_goes_with_its_session_and_one_that_comes_late_is_passed_over(store: Any) -> None:
+    await store.open()
+    await store.put(create(SESSION), listing(1), DropChannel(SESSION))
+    assert await store.put(listing(2)) is None
+    assert await store.put(create(SESSION, 5)) is None
+    assert (await store.reopen(last_seq=5)).listed == ()
+
+
+async def test_a_row_is_stored_with_its_envelope_or_not_at_all(store: Any) -> None:
+    """The list never says what the session does not."""
+    await store.open()
+    await store.put(create(SESSION), listing(1))
+    assert isinstance(await store.put(listing(2), envelope(1, 7)), StaleWriter)
+    assert (await store.crash()).listed == (listing(1),)
 
 
 # -- window and gaps ---------------------------------------------------------------------------------------------------
@@ -321,7 +357,7 @@ async def test_a_tail_outside_of_the_window_is_kept(store: Any) -> None:
     for first in range(21, 1200, 100):
         await store.put(*run(first, first + 99, ROOT, expected=0 if first == 21 else first - 1))
     image = await store.reopen(last_seq=1220, replay_envelopes=10)
-    session = next(row for row in image.channels if row.channel == SESSION)
+    (session,) = await store.sessions()
     assert [*session.tail] == [body(seq) for seq in range(1, 21)]
     assert [e.seq for e in image.window] == list(range(1211, 1221))
     assert image.window_start == 1210

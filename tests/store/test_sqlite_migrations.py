@@ -10,12 +10,15 @@ from pathlib import Path
 import pytest
 
 from innkeeper.ports.decisions import Decision, Grant
-from innkeeper.ports.log import LogImage, PutClient, StoredChannel, StoreUnreadable
+from innkeeper.ports.log import LogImage, PutClient, PutListing, StoredChannel, StoreUnreadable
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.store.sqlite.migrations import APPLICATION_ID, MIGRATIONS, backup_path
 
 pytestmark = pytest.mark.anyio
 
+NOW = len(MIGRATIONS)
+"""The schema of this program."""
+NAMES = [(number, migration.__name__) for number, migration in enumerate(MIGRATIONS, 1)]
 DATABASES = Path(__file__).parent.parent / "fixtures" / "databases"
 
 
@@ -48,7 +51,7 @@ def backups(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.backup"))
 
 
-def old_database(folder: Path, schema: int = 1) -> Path:
+def old_database(folder: Path, schema: int = NOW) -> Path:
     path = folder / "innkeeper.db"
     shutil.copy(DATABASES / f"schema-{schema}.db", path)
     return path
@@ -61,11 +64,16 @@ def test_every_schema_has_a_database_that_its_program_wrote() -> None:
 
 @pytest.mark.parametrize("schema", range(1, len(MIGRATIONS) + 1))
 async def test_a_database_of_every_schema_opens_with_its_content(tmp_path: Path, schema: int) -> None:
-    image = await opened(old_database(tmp_path, schema))
+    log = SqliteLog(old_database(tmp_path, schema))
+    image = await log.open()
     session = StoredChannel("ahp-session:/s1", "session", None, 2, 4, b'{"title":"A"}', (b'{"serverSeq":4}',))
     root = StoredChannel("ahp-root://", "root", None, 0, 1, b'{"agents":[]}', (b'{"serverSeq":1}',))
-    assert image.channels == (root, session)
-    assert image.owned == (("ahp-chat:/c1", "chat", "ahp-session:/s1"),)
+    assert image.channels == (root,)
+    assert image.dormant == (("ahp-session:/s1", "session", None), ("ahp-chat:/c1", "chat", "ahp-session:/s1"))
+    assert await log.channel("ahp-session:/s1") == session
+    row = PutListing("ahp-session:/s1", 1_796_000_000.5, True, b'{"title":"A"}')
+    assert image.listed == (() if schema < 2 else (row,))
+    await log.close(last_seq=image.last_seq)
     assert [(e.seq, e.channel) for e in image.window] == [
         (1, "ahp-root://"),
         (2, "ahp-session:/s1"),
@@ -82,9 +90,9 @@ async def test_a_database_of_every_schema_opens_with_its_content(tmp_path: Path,
 async def test_a_new_database_records_its_migrations_and_needs_no_backup(tmp_path: Path) -> None:
     path = tmp_path / "innkeeper.db"
     await opened(path, second)
-    assert ask(path, "SELECT number, name FROM migrations") == [(1, "channels_and_decisions"), (2, "second")]
+    assert ask(path, "SELECT number, name FROM migrations") == [*NAMES, (NOW + 1, "second")]
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", str(ask(path, "SELECT applied_at FROM migrations")[0][0]))
-    assert ask(path, "PRAGMA user_version") == [(2,)]
+    assert ask(path, "PRAGMA user_version") == [(NOW + 1,)]
     assert ask(path, "PRAGMA application_id") == [(APPLICATION_ID,)]
     assert backups(tmp_path) == []
 
@@ -92,13 +100,14 @@ async def test_a_new_database_records_its_migrations_and_needs_no_backup(tmp_pat
 async def test_each_migration_of_an_existing_file_is_preceded_by_a_backup(tmp_path: Path) -> None:
     path = old_database(tmp_path)
     await opened(path, second, third)
-    first, next_ = backup_path(path, 1), backup_path(path, 2)
+    first, next_ = backup_path(path, NOW), backup_path(path, NOW + 1)
     assert backups(tmp_path) == [first, next_]
     assert {stat.S_IMODE(copy.stat().st_mode) for copy in (first, next_)} == {0o600}
-    assert ask(first, "PRAGMA user_version") == [(1,)]
+    assert ask(first, "PRAGMA user_version") == [(NOW,)]
     assert ask(next_, "SELECT count(*) FROM notes") == [(0,)]
     assert ask(path, "SELECT note FROM notes") == [("third",)]
-    assert ask(path, "SELECT number, name FROM migrations ORDER BY number")[1:] == [(2, "second"), (3, "third")]
+    later = [(NOW + 1, "second"), (NOW + 2, "third")]
+    assert ask(path, "SELECT number, name FROM migrations ORDER BY number")[NOW:] == later
 
 
 async def test_a_backup_opens_as_a_log(tmp_path: Path) -> None:
@@ -106,7 +115,7 @@ async def test_a_backup_opens_as_a_log(tmp_path: Path) -> None:
     await opened(path, second)
     restored = tmp_path / "restored" / "innkeeper.db"
     restored.parent.mkdir()
-    shutil.copy(backup_path(path, 1), restored)
+    shutil.copy(backup_path(path, NOW), restored)
     assert len((await opened(restored)).window) == 4
 
 
@@ -119,7 +128,7 @@ async def test_what_was_only_in_the_write_ahead_log_is_in_the_backup(tmp_path: P
         for suffix in ("", "-wal"):
             shutil.copy(f"{path}{suffix}", f"{crashed}{suffix}")
     await opened(crashed, second)
-    assert ask(backup_path(crashed, 1), "SELECT state FROM channels WHERE kind = 'root'") == [(b"{}",)]
+    assert ask(backup_path(crashed, NOW), "SELECT state FROM channels WHERE kind = 'root'") == [(b"{}",)]
 
 
 async def test_a_migration_that_fails_changes_nothing_and_names_the_file(tmp_path: Path) -> None:
@@ -127,7 +136,7 @@ async def test_a_migration_that_fails_changes_nothing_and_names_the_file(tmp_pat
     with pytest.raises(StoreUnreadable) as caught:
         await opened(path, second, broken)
     assert caught.value.code == "MIGRATION_FAILED" and str(path) in str(caught.value)
-    assert ask(path, "PRAGMA user_version") == [(2,)]
+    assert ask(path, "PRAGMA user_version") == [(NOW + 1,)]
     assert ask(path, "SELECT count(*) FROM notes") == [(0,)]
     assert len((await opened(path, second)).window) == 4
 
@@ -135,7 +144,7 @@ async def test_a_migration_that_fails_changes_nothing_and_names_the_file(tmp_pat
 async def test_a_backup_that_cannot_be_made_stops_the_migration(tmp_path: Path) -> None:
     path = old_database(tmp_path)
     before = path.read_bytes()
-    backup_path(path, 1).mkdir()
+    backup_path(path, NOW).mkdir()
     with pytest.raises(StoreUnreadable) as caught:
         await opened(path, second)
     assert caught.value.code == "MIGRATION_FAILED"

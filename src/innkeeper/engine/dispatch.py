@@ -15,8 +15,9 @@ from innkeeper.engine.admission import Context, refuse
 from innkeeper.engine.channels import Channel
 from innkeeper.engine.clients import Client, Connection, digest
 from innkeeper.engine.effects import Admission, Admit, Effect, Hold, JsonObject, Origin, Refuse, Send
+from innkeeper.engine.entries import ClientAction
 from innkeeper.engine.envelopes import action_frame
-from innkeeper.engine.ledger import ClientAction, Ledger
+from innkeeper.engine.ledger import Ledger
 from innkeeper.engine.tolerance import complete_action
 from innkeeper.engine.turns import load_turns_back_to
 from innkeeper.protocol.actions import ACTIONS
@@ -24,6 +25,7 @@ from innkeeper.protocol.check import CheckError, check_action
 from innkeeper.protocol.uris import ROOT
 
 Ask = Callable[[str, str, JsonObject, str, str], Admission]
+UNREADABLE = "this conversation cannot be read from the store now; the host's log says why"
 _SHOWN = re.compile(r"[^A-Za-z0-9/_.-]")
 
 
@@ -38,9 +40,11 @@ class Dispatching:
         if not isinstance(uri, str) or not isinstance(action, dict) or not is_count(client_seq):
             return []
         channel = self._ledger.channels.get(uri)
+        origin = Origin(client.client_id, client_seq)
+        if channel is None and (kind := self._ledger.known.kind(uri)) is not None:
+            return self._ledger.enqueue(self._ledger.reject(peer.id, uri, kind, action, origin, UNREADABLE))
         if channel is None or channel.dropped or not channel.visible:
             return []
-        origin = Origin(client.client_id, client_seq)
         content = digest(uri, action)
         if (applied := client.applied_as(origin.client_seq, content)) is not None:
             return self._applied_before(peer, channel, action, origin, applied)
@@ -63,6 +67,10 @@ class Dispatching:
         if dispatched is None or dispatched.channel.dropped:
             return []
         return self._answer(dispatched, answer)
+
+    def holds(self, uri: str) -> bool:
+        """Whether an action on the channel waits for the host's answer."""
+        return any(held.channel.uri == uri for held in self._held.values())
 
     def _answer(self, dispatched: "_Dispatched", answer: Admit | Refuse) -> list[Effect]:
         peer, client, channel, action, origin, content = dispatched

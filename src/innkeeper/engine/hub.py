@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from innkeeper.engine.channels import Channel, channel_kind, new_channel
 from innkeeper.engine.clients import Client, Connection
-from innkeeper.engine.dispatch import Dispatching
+from innkeeper.engine.dispatch import UNREADABLE, Dispatching
 from innkeeper.engine.effects import (
     Admission,
     Admit,
@@ -29,17 +29,26 @@ from innkeeper.engine.effects import (
     Refuse,
     Send,
 )
+from innkeeper.engine.entries import HostCommit
 from innkeeper.engine.handshake import Handshake, remembered_clients
-from innkeeper.engine.ledger import HostCommit, Ledger, LedgerLimits
-from innkeeper.engine.records import Image, StoredChannel
+from innkeeper.engine.ledger import Ledger, LedgerLimits
+from innkeeper.engine.listings import Describe, Place
+from innkeeper.engine.records import Image, PutListing, StoredChannel
 from innkeeper.engine.settings import HubSettings
 from innkeeper.engine.subscriptions import snapshot_of, subscribe, wanted_turns
 from innkeeper.engine.turns import fetch_turns
 from innkeeper.protocol.check import CheckError, check_params
-from innkeeper.protocol.errors import INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, NOT_FOUND, RpcError
+from innkeeper.protocol.errors import (
+    INTERNAL_ERROR,
+    INVALID_PARAMS,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    NOT_FOUND,
+    RpcError,
+)
 from innkeeper.protocol.uris import ROOT
 from innkeeper.reduce import reduce
-from innkeeper.wire.json import decode
+from innkeeper.wire.json import JsonError, decode
 from innkeeper.wire.jsonrpc import (
     InvalidMessage,
     Message,
@@ -103,22 +112,41 @@ class Hub:
         return None if found is None or not found.visible else found.released
 
     def kind(self, channel: str) -> str | None:
-        found = self._ledger.channels.get(channel)
-        if found is not None:
-            return None if found.dropped else found.kind
-        return self._ledger.dormant.get(channel, (None, None))[0]
+        return self._ledger.known.kind(channel)
 
     def owner(self, channel: str) -> str | None:
         found = self._ledger.channels.get(channel)
-        return found.owner if found is not None else self._ledger.dormant.get(channel, ("", None))[1]
+        return found.owner if found is not None else self._ledger.known.owner(channel)
 
     def owned_by(self, owner: str) -> tuple[str, ...]:
-        live = [c.uri for c in self._ledger.channels.values() if c.owner == owner and not c.dropped]
-        return (*live, *(uri for uri, (_, of) in self._ledger.dormant.items() if of == owner))
+        return self._ledger.known.owned_by(owner)
 
     def channels(self, kind: str) -> tuple[str, ...]:
         """Channels of a kind that are in memory, in order of creation."""
         return tuple(c.uri for c in self._ledger.channels.values() if c.kind == kind and not c.dropped)
+
+    def known(self, kind: str) -> tuple[str, ...]:
+        """All channels of a kind, in memory or stored."""
+        return self._ledger.known.of_kind(kind)
+
+    def count(self, kind: str) -> int:
+        return self._ledger.known.count(kind)
+
+    def listed(self, limit: int, after: Place | None = None) -> list[PutListing]:
+        """The list of sessions below a place in it, the latest change first."""
+        return self._ledger.listings.page(limit, after)
+
+    def listing(self, session: str) -> PutListing | None:
+        return self._ledger.listings.get(session)
+
+    def unfinished(self) -> tuple[str, ...]:
+        """The sessions that their rows call at work."""
+        return self._ledger.listings.unfinished()
+
+    def is_watched(self, channel: str) -> bool:
+        """Whether a connection is subscribed, or an action on it waits for the host's answer."""
+        found = self._ledger.channels.get(channel)
+        return (found is not None and bool(found.subscribers)) or self._dispatching.holds(channel)
 
     def client_connections(self, client_id: str) -> tuple[int, ...]:
         client = self._clients.get(client_id)
@@ -135,24 +163,41 @@ class Hub:
 
     # -- channels in and out of memory ---------------------------------------------------------------------------
 
-    def missing(self, message: Message) -> tuple[str, ...]:
-        """Stored channels that the message touches and that must be loaded before it is received."""
-        if isinstance(message, (Response, InvalidMessage)) or not self._ledger.dormant:
-            return ()
-        params: JsonObject = message.params
-        named: list[Any] = [params.get("channel")]
-        if message.method == "initialize":
-            named.extend(params.get("initialSubscriptions") or ())
-        elif message.method == "reconnect":
-            named.extend(params.get("subscriptions") or ())
-        return tuple(uri for uri in named if isinstance(uri, str) and uri in self._ledger.dormant)
+    def describe_by(self, describe: Describe) -> None:
+        """How a session becomes a row of the list; set once, before `start`."""
+        self._ledger.describe_by(describe)
 
-    def load(self, stored: StoredChannel) -> None:
-        """Bring a stored channel into memory: its snapshot and the tail after it. Raises JsonError when damaged."""
-        if stored.channel in self._ledger.channels:
-            return
+    def named(self, message: Message) -> tuple[str, ...]:
+        """The channels that the message touches, owners first, as far as they are known."""
+        known = self._ledger.known
+        found: list[str] = []
+        for uri in touched(message):
+            if uri in known:
+                owner = known.owner(uri)
+                found.extend((uri,) if owner is None else (owner, uri))
+        return tuple(dict.fromkeys(found))
+
+    def unknown(self, message: Message) -> tuple[str, ...]:
+        """The channels that the message touches and that there are not."""
+        return tuple(uri for uri in touched(message) if uri not in self._ledger.known)
+
+    def missing(self, message: Message) -> tuple[str, ...]:
+        """The channels that have to be loaded before the message is received."""
+        return tuple(uri for uri in self.named(message) if self._ledger.is_dormant(uri))
+
+    def is_dormant(self, channel: str) -> bool:
+        """Whether the channel is stored and has to be loaded before a message that touches it is received."""
+        return self._ledger.is_dormant(channel)
+
+    def load(self, stored: StoredChannel) -> list[Effect]:
+        """Bring a stored channel into memory: its snapshot and the tail after it. Raises whatever a state that is
+        damaged makes a reducer raise; nothing has changed then."""
+        if stored.channel in self._ledger.channels or stored.channel not in self._ledger.known:
+            return []
         kind = channel_kind(stored.kind)
         state: Any = decode(stored.state)
+        if not isinstance(state, dict):
+            raise JsonError("the stored state is no object")
         for body in stored.tail:
             envelope: Any = decode(body)
             state = reduce(kind, state, envelope["action"])
@@ -161,11 +206,30 @@ class Hub:
         channel.tail_envelopes = len(stored.tail)
         channel.tail_bytes = sum(map(len, stored.tail))
         self._ledger.channels[stored.channel] = channel
-        self._ledger.dormant.pop(stored.channel, None)
+        if self.listing(stored.channel) is not None:
+            return []
+        try:
+            return self._ledger.list_again(stored.channel)
+        except Exception:
+            del self._ledger.channels[stored.channel]
+            raise
+
+    def list_again(self, session: str) -> list[Effect]:
+        """The row of a session in memory is made anew: the stored one cannot be read."""
+        return self._ledger.list_again(session)
+
+    def show(self, row: PutListing) -> None:
+        """The list shows this of a session, until something else is known of it; nothing is stored."""
+        self._ledger.listings.put(row)
+
+    def fold(self, channel: str) -> list[Effect]:
+        """Before `unload`: store a snapshot in place of a long tail."""
+        return self._ledger.fold(channel)
 
     def unload(self, channel: str) -> bool:
-        """Let a stored channel go from memory; False while it is subscribed, unreleased or not fully logged."""
-        return self._ledger.unload(channel)
+        """Let a stored channel go from memory; False while it is subscribed, unreleased, not fully logged, or the owner
+        of one that is in memory."""
+        return not self._dispatching.holds(channel) and self._ledger.unload(channel)
 
     # -- connections ---------------------------------------------------------------------------------------------
 
@@ -252,7 +316,7 @@ class Hub:
     def _subscribe(self, peer: Connection, client: Client, request: Request, params: JsonObject) -> list[Effect]:
         channel = self._visible(params["channel"])
         if channel is None:
-            return self._answer(peer, request, RpcError(NOT_FOUND, f"there is no channel {params['channel'][:200]}"))
+            return self._answer(peer, request, self._no_channel("channel", params["channel"]))
         effects = subscribe(peer, client, channel, params, self._settings)
         snapshot = snapshot_of(channel, self._ledger.released_seq, wanted_turns(params))
         return [*self._answer(peer, request, {"snapshot": snapshot}), *effects]
@@ -260,12 +324,18 @@ class Hub:
     def _fetch_turns(self, peer: Connection, request: Request, params: JsonObject) -> list[Effect]:
         channel = self._visible(params["channel"])
         if channel is None or channel.kind != "chat":
-            return self._answer(peer, request, RpcError(NOT_FOUND, f"there is no chat {params['channel'][:200]}"))
+            return self._answer(peer, request, self._no_channel("chat", params["channel"]))
         try:
             effects = fetch_turns(self._ledger, peer.id, channel, params.get("cursor"), self._settings.turn_page)
         except RpcError as error:
             return self._answer(peer, request, error)
         return [*effects, *self._ledger.note(self._answer(peer, request, {}))]
+
+    def _no_channel(self, noun: str, uri: str) -> RpcError:
+        """One that is there and cannot be read is never told to be gone: a client would drop it."""
+        if self._ledger.is_dormant(uri):
+            return RpcError(INTERNAL_ERROR, UNREADABLE)
+        return RpcError(NOT_FOUND, f"there is no {noun} {uri[:200]}")
 
     def _visible(self, uri: str) -> Channel | None:
         channel = self._ledger.channels.get(uri)
@@ -345,6 +415,19 @@ class Hub:
     def _is_unknown_to(self, connection: int, action_type: str) -> bool:
         peer = self._connections.get(connection)
         return peer is not None and action_type in peer.unknown_types
+
+
+def touched(message: Message) -> list[str]:
+    """The channels that a request or notification of a client names."""
+    if isinstance(message, (Response, InvalidMessage)):
+        return []
+    params: JsonObject = message.params
+    named: list[Any] = [params.get("channel")]
+    if message.method == "initialize":
+        named.extend(params.get("initialSubscriptions") or ())
+    elif message.method == "reconnect":
+        named.extend(params.get("subscriptions") or ())
+    return [uri for uri in named if isinstance(uri, str)]
 
 
 def _encode_answer(request_id: Any, result: object) -> bytes:

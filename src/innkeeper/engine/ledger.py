@@ -13,7 +13,7 @@ Rules
 
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from innkeeper.engine.channels import Channel, new_channel
@@ -22,7 +22,6 @@ from innkeeper.engine.effects import (
     Also,
     Append,
     Broadcast,
-    Change,
     CommitFailed,
     Committed,
     Create,
@@ -36,8 +35,11 @@ from innkeeper.engine.effects import (
     Released,
     Send,
 )
+from innkeeper.engine.entries import ClientAction, Entry, Gone, HostCommit, Note, Numbered
 from innkeeper.engine.envelopes import action_frame, encode_envelope
-from innkeeper.engine.records import DropChannel, Image, PutChannel, PutEnvelope, Record, Reserve
+from innkeeper.engine.known import KnownChannel, KnownChannels
+from innkeeper.engine.listings import Describe, Listings
+from innkeeper.engine.records import DropChannel, Image, PutChannel, PutEnvelope, PutListing, Record, Reserve
 from innkeeper.engine.replay import Missed, ReplayWindow
 from innkeeper.protocol.actions import ACTIONS
 from innkeeper.protocol.versions import known_at
@@ -46,6 +48,8 @@ from innkeeper.wire.json import encode
 
 FLUSH_MS = 50
 RETRY_MS = 1000
+REST_ENVELOPES = 8
+"""A channel that leaves memory with a shorter tail keeps its snapshot, and a longer one that is small beside it too."""
 VOLATILE = frozenset(name for name, spec in ACTIONS.items() if spec.volatile)
 UNIVERSAL = frozenset(name for name, spec in ACTIONS.items() if spec.capability is None and known_at("0.9.0", name))
 """Action types that every peer knows, whatever it negotiated."""
@@ -60,51 +64,6 @@ class LedgerLimits(NamedTuple):
     replay_bytes: int
 
 
-class ClientAction(NamedTuple):
-    """An admitted action of a client; `also` are rows of the same transaction."""
-
-    connection: int
-    channel: str
-    action: JsonObject
-    origin: Origin
-    also: tuple[Record, ...] = ()
-
-
-class HostCommit(NamedTuple):
-    changes: tuple[Change, ...]
-    token: int | None
-    keep: bool
-
-
-class Note(NamedTuple):
-    """Effects that wait their turn in the queue: replies, rejections, notifications."""
-
-    effects: tuple[Effect, ...]
-
-
-class Numbered(NamedTuple):
-    channel: Channel
-    action: JsonObject
-    seq: int
-    origin: Origin | None
-    before: JsonObject
-    after: JsonObject
-    body: bytes
-
-
-@dataclass(slots=True)
-class Entry:
-    """One unit of the queue: it is released as a whole, or not at all."""
-
-    source: ClientAction | HostCommit | Note
-    barrier: bool
-    seq: int = 0
-    batch: int | None = None
-    ops: list[Record] = field(default_factory=list)
-    steps: list[Numbered | Channel | Drop] = field(default_factory=list)
-    """What is released, in order: an envelope, a created channel, a drop."""
-
-
 class Ledger:
     """Channels, numbers, the queue and the replay window of one host. Every method returns effects."""
 
@@ -112,7 +71,9 @@ class Ledger:
         self, image: Image, limits: LedgerLimits, unknown_to: Callable[[int, str], bool] = lambda _c, _t: False
     ) -> None:
         self.channels: dict[str, Channel] = {}
-        self.dormant: dict[str, tuple[str, str | None]] = {c: (kind, owner) for c, kind, owner in image.owned}
+        self.known = KnownChannels((*((c.channel, c.kind, c.owner) for c in image.channels), *image.dormant))
+        self.listings = Listings(row for row in image.listed if row.channel in self.known)
+        self._describe: Describe | None = None
         self.window = ReplayWindow(
             start=image.window_start,
             envelopes=limits.replay_envelopes,
@@ -137,6 +98,14 @@ class Ledger:
         self._void_below = 0
         self._flush_due = False
         self._releasing = False
+
+    def describe_by(self, describe: Describe) -> None:
+        """How a session becomes a row of the list; without it the list is not kept."""
+        self._describe = describe
+
+    def is_dormant(self, uri: str) -> bool:
+        """Whether the channel is stored and not in memory."""
+        return uri in self.known and uri not in self.channels
 
     # -- accepting -----------------------------------------------------------------------------------------------
 
@@ -170,14 +139,27 @@ class Ledger:
         return self._enqueue(entry)
 
     def unload(self, uri: str) -> bool:
-        """Let a channel go from memory; False while it is in use: subscribed, or with anything not yet durable."""
+        """Let a channel go from memory; False while it is in use: subscribed, with anything that is not yet durable, or
+        the owner of a channel that is in memory."""
         channel = self.channels.get(uri)
-        settled = not self._queue and not self._unsubmitted and not self._undurable
-        if channel is None or channel.subscribers or channel.dropped or not channel.visible or not settled:
+        if channel is None or channel.subscribers or channel.dropped or not channel.visible:
+            return False
+        if self._is_pending(channel) or any(c in self.channels for c in self.known.owned_by(uri)):
             return False
         del self.channels[uri]
-        self.dormant[uri] = (channel.kind, channel.owner)
         return True
+
+    def _is_pending(self, channel: Channel) -> bool:
+        waiting = chain(self._queue, self._unsubmitted, self._undurable)
+        return any(step is channel or getattr(step, "channel", None) is channel for e in waiting for step in e.steps)
+
+    def fold(self, uri: str) -> list[Effect]:
+        """Replace the stored snapshot of a channel with a tail worth it, so that it comes back by one reading."""
+        channel = self.channels.get(uri)
+        if channel is None or not channel.visible or channel.dropped or channel.tail_envelopes < REST_ENVELOPES:
+            return []
+        small = channel.tail_bytes * 16 < channel.snapshot_bytes and channel.tail_envelopes < 8 * REST_ENVELOPES
+        return [] if small else self._fold(channel)
 
     def next_number(self) -> int:
         """A number for an envelope that goes to one connection only (loaded turns)."""
@@ -204,6 +186,24 @@ class Ledger:
         entry.seq = seq
         channel.state = after
         channel.version = seq
+        if after is not before:
+            entry.ops.extend(self._listed(channel))
+
+    def _listed(self, channel: Channel) -> tuple[PutListing, ...]:
+        """The channel's row in the list of sessions, if it is another one now."""
+        if self._describe is None or channel.kind != "session":
+            return ()
+        row = self._describe(channel.uri, channel.state)
+        return (row,) if self.listings.put(row) else ()
+
+    def list_again(self, uri: str) -> list[Effect]:
+        """Make the row of a session in memory anew, where it is missing or cannot be read."""
+        channel = self.channels.get(uri)
+        if channel is None or channel.dropped:
+            return []
+        self.listings.remove(uri)
+        rows = self._listed(channel)
+        return self.log_only(*rows) if rows else []
 
     def _apply(self, commit: HostCommit, *, barrier: bool) -> Entry:
         entry = Entry(commit, barrier, seq=self.last_seq)
@@ -220,29 +220,29 @@ class Ledger:
         return entry
 
     def _create(self, entry: Entry, change: Create) -> None:
-        if change.channel in self.channels or change.channel in self.dormant:
+        if change.channel in self.channels or change.channel in self.known:
             raise KeyError(change.channel)
         channel = new_channel(change.channel, change.kind, change.owner, change.state, self.last_seq, visible=False)
         self.channels[change.channel] = channel
+        self.known.add(change.channel, change.kind, change.owner)
         body = encode(change.state)
         channel.snapshot_bytes = len(body)
         entry.ops.append(PutChannel(change.channel, change.kind, change.owner, self.last_seq, body, created=True))
+        entry.ops.extend(self._listed(channel))
         entry.steps.append(channel)
 
     def _drop(self, entry: Entry, change: Drop) -> None:
-        for uri in self._with_owned(change.channel):
+        members: list[KnownChannel] = []
+        rows: list[PutListing] = []
+        for uri in self.known.with_owned(change.channel):
             if uri in self.channels:
                 self.channels[uri].dropped = True
+            if (known := self.known.remove(uri)) is not None:
+                members.append(known)
+            if (row := self.listings.remove(uri)) is not None:
+                rows.append(row)
         entry.ops.append(DropChannel(change.channel))
-        entry.steps.append(change)
-
-    def _with_owned(self, uri: str) -> list[str]:
-        """The channel and everything that goes with it."""
-        found = [uri]
-        for parent in found:
-            found.extend(c.uri for c in self.channels.values() if c.owner == parent and c.uri not in found)
-            found.extend(c for c, (_, owner) in self.dormant.items() if owner == parent and c not in found)
-        return found
+        entry.steps.append(Gone(tuple(members), tuple(rows)))
 
     # -- submitting ----------------------------------------------------------------------------------------------
 
@@ -330,8 +330,25 @@ class Ledger:
             for step in entry.steps:
                 if isinstance(step, Channel):
                     self.channels.pop(step.uri, None)
+                    self.known.remove(step.uri)
+                    self.listings.remove(step.uri)
+                elif isinstance(step, Gone):
+                    self._put_back(step, created=suffix)
         for channel in self.channels.values():
+            changed = channel.state is not channel.released
             channel.restore_head()
+            if changed:
+                self._listed(channel)
+
+    def _put_back(self, gone: Gone, *, created: Sequence[Entry]) -> None:
+        """What was dropped is known again, unless it was created by what failed as well."""
+        new = {step.uri for entry in created for step in entry.steps if isinstance(step, Channel)}
+        for uri, kind, owner in gone.members:
+            if uri not in new:
+                self.known.add(uri, kind, owner)
+        for row in gone.rows:
+            if row.channel not in new:
+                self.listings.put(row)
 
     def _again(self, entry: Entry, code: str) -> list[Effect]:
         source = entry.source
@@ -422,9 +439,10 @@ class Ledger:
             PutChannel(channel.uri, channel.kind, channel.owner, channel.released_version, body, created=False)
         )
 
-    def _leave_drop(self, drop: Drop) -> None:
-        gone = self._with_owned(drop.channel)
-        for uri in gone:
-            self.channels.pop(uri, None)
-            self.dormant.pop(uri, None)
-        self.window.forget(frozenset(gone))
+    def _leave_drop(self, gone: Gone) -> None:
+        uris = frozenset(member.uri for member in gone.members)
+        for uri in uris:
+            found = self.channels.get(uri)
+            if found is not None and found.dropped:
+                del self.channels[uri]
+        self.window.forget(uris)

@@ -52,13 +52,26 @@ class PutClient(NamedTuple):
     """Encoded JSON object: the `capabilities` it declared, and under an own key the `locale`."""
 
 
+class PutListing(NamedTuple):
+    """What the list of sessions shows of one, so that a start needs no state. Replaced as a whole; gone with its
+    channel, and passed over for one that is gone."""
+
+    channel: str
+    modified: float
+    """Of the latest change, in seconds since the epoch: the order of the list."""
+    unfinished: bool
+    """Something of the session was at work: the next process has to put it right before anybody sees it."""
+    summary: bytes
+    """The encoded AHP `SessionSummary`."""
+
+
 class Row:
     """Base of the rows that the host stores together with an envelope; the engine hands them on unread (C8.1)."""
 
     __slots__ = ()
 
 
-Record = PutEnvelope | PutChannel | DropChannel | Reserve | PutClient | Row
+Record = PutEnvelope | PutChannel | DropChannel | Reserve | PutClient | PutListing | Row
 
 
 class StoredEnvelope(NamedTuple):
@@ -89,9 +102,11 @@ class Image:
     reserved: int = 0
     """No number up to this one may be used again."""
     channels: tuple[StoredChannel, ...] = ()
-    """Root and session channels, with their tails. Others are read when first needed."""
-    owned: tuple[tuple[str, str, str], ...] = ()
-    """(channel, kind, owner) of every channel that is not in `channels`."""
+    """The root channel, with its tail. Every other one is read when it is first needed."""
+    dormant: tuple[tuple[str, str, str | None], ...] = ()
+    """(channel, kind, owner) of every channel that is not in `channels`, in order of creation."""
+    listed: tuple[PutListing, ...] = ()
+    """The stored rows of the list of sessions; a session may have none yet."""
     window: tuple[StoredEnvelope, ...] = ()
     """The newest stored envelopes, oldest first, within the replay limits."""
     window_start: int = 0

@@ -3,13 +3,15 @@
 Rules
 * A client that leaves a session, or stays away beyond the grace period, is no active client of it any more; with it go
   its tools, and its running tool calls fail.
-* After a restart of the host every stored active client counts as away from that moment.
+* After a restart of the host every stored active client counts as away from that moment. A session that comes back
+  into memory later is rid of those whose time was up meanwhile.
 * Time is the injected monotonic clock; one task waits for the next deadline.
 """
 
 import asyncio
 from typing import Any
 
+from innkeeper.engine.effects import Act, Change
 from innkeeper.host.core import Core, act
 from innkeeper.host.output import failed_call
 from innkeeper.host.views import State, active_turn, tool_calls
@@ -39,6 +41,9 @@ class Grace:
             del self._deadlines[client_id]
         return names
 
+    def is_away(self, client_id: str) -> bool:
+        return client_id in self._deadlines
+
     def next(self) -> float | None:
         return min(self._deadlines.values(), default=None)
 
@@ -49,7 +54,9 @@ class Clients:
     def __init__(self, core: Core, clock: Clock, *, grace: float) -> None:
         self._core = core
         self._clock = clock
+        self._seconds = grace
         self._grace = Grace(grace)
+        self._started = clock.monotonic()
         self._changed = asyncio.Event()
 
     def attached(self, client_id: str) -> None:
@@ -73,11 +80,24 @@ class Clients:
                 act(self._core, chat, *_failures(turn, client_id))
 
     def restored(self) -> None:
-        """The host has started: who was active is away until it comes back."""
+        """The host has started: who was active in an earlier process is away from now on until it comes back."""
+        self._started = self._clock.monotonic()
         for session in self._core.channels("session"):
-            for client in (self._core.head(session) or {}).get("activeClients") or ():
-                self._grace.away(client["clientId"], self._clock.monotonic())
-        self._changed.set()
+            self.entering(session)
+
+    def entering(self, session: str) -> list[Change]:
+        """The session was read from the store: what takes those out whose grace period ended while it was there."""
+        gone: list[Change] = []
+        for client in (self._core.head(session) or {}).get("activeClients") or ():
+            client_id = str(client["clientId"])
+            if self._core.is_connected(client_id) or self._grace.is_away(client_id):
+                continue
+            if self._clock.monotonic() < self._started + self._seconds:
+                self._grace.away(client_id, self._started)
+                self._changed.set()
+            else:
+                gone.append(Act(session, {"type": "session/activeClientRemoved", "clientId": client_id}))
+        return gone
 
     async def watch(self) -> None:
         """Ends grace periods when they are over. Runs until cancelled."""

@@ -86,7 +86,7 @@ class StandardCommands:
         }
 
     async def list_sessions(self, asker: Asker, params: Params) -> object:
-        return self._sessions.listed(params)
+        return await self._sessions.listed(params)
 
     async def resolve_config(self, asker: Asker, params: Params) -> object:
         return self._sessions.resolve(params)

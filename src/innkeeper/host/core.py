@@ -12,7 +12,10 @@ from collections.abc import Coroutine, Mapping, Sequence
 from typing import Any, Protocol
 
 from innkeeper.engine.effects import Act, Admit, Change, JsonObject, Refuse
+from innkeeper.engine.listings import Describe, Place
+from innkeeper.engine.records import PutListing
 from innkeeper.host.driver import Driver
+from innkeeper.host.loading import Entering, Offers, Opens
 
 Action = Mapping[str, Any]
 
@@ -34,10 +37,36 @@ class Core(Protocol):
 
     def owned_by(self, owner: str) -> Sequence[str]: ...
 
-    def channels(self, kind: str) -> Sequence[str]: ...
+    def channels(self, kind: str) -> Sequence[str]:
+        """Those of a kind that are in memory."""
+        ...
+
+    def known(self, kind: str) -> Sequence[str]:
+        """Those of a kind, in memory or stored."""
+        ...
+
+    def count(self, kind: str) -> int:
+        """How many `known` gives."""
+        ...
+
+    def listed(self, limit: int, after: Place | None) -> Sequence[PutListing]:
+        """The rows of the list of sessions below a place in it, the latest change first."""
+        ...
+
+    def list_again(self, session: str) -> None:
+        """The row of a session in memory is damaged: make it anew."""
+        ...
+
+    def show(self, row: PutListing) -> None:
+        """What the list shows of a session that cannot be read, as long as this process runs."""
+        ...
 
     async def load(self, channel: str) -> JsonObject | None:
         """The state, read from the log first when it is not in memory."""
+        ...
+
+    def unload(self, channel: str) -> bool:
+        """Let a channel go from memory; False while it is in use."""
         ...
 
     def post(self, *changes: Change) -> None: ...
@@ -56,6 +85,28 @@ class Core(Protocol):
 
     async def ask(self, client_id: str, method: str, params: JsonObject, *, seconds: float) -> object:
         """A request to a client. Raises ClientGone, ClientTimeout, ClientRefused."""
+        ...
+
+    def is_connected(self, client_id: str) -> bool: ...
+
+    def enter_by(self, entering: Entering) -> None:
+        """Who puts right what comes from the store into memory; set once."""
+        ...
+
+    def open_by(self, offers: Offers, opens: Opens) -> None:
+        """Who makes channels that are there only once somebody names them; set once."""
+        ...
+
+    def describe_by(self, describe: Describe) -> None:
+        """How a session becomes a row of the list; set once."""
+        ...
+
+    def unfinished(self) -> Sequence[str]:
+        """The sessions that are at work, by the list."""
+        ...
+
+    def listing(self, session: str) -> PutListing | None:
+        """The session's row of the list."""
         ...
 
     def expire(self, client_id: str) -> None:
@@ -89,9 +140,27 @@ class DriverCore:
     def channels(self, kind: str) -> Sequence[str]:
         return self._hub.channels(kind)
 
+    def known(self, kind: str) -> Sequence[str]:
+        return self._hub.known(kind)
+
+    def count(self, kind: str) -> int:
+        return self._hub.count(kind)
+
+    def listed(self, limit: int, after: Place | None) -> Sequence[PutListing]:
+        return self._hub.listed(limit, after)
+
+    def list_again(self, session: str) -> None:
+        self._driver.perform(self._hub.list_again(session))
+
+    def show(self, row: PutListing) -> None:
+        self._hub.show(row)
+
     async def load(self, channel: str) -> JsonObject | None:
         await self._driver.ensure(channel)
         return self._hub.head(channel)
+
+    def unload(self, channel: str) -> bool:
+        return self._driver.loading.unload(channel)
 
     def post(self, *changes: Change) -> None:
         if changes:
@@ -108,6 +177,24 @@ class DriverCore:
 
     async def ask(self, client_id: str, method: str, params: JsonObject, *, seconds: float) -> object:
         return await self._driver.ask(client_id, method, params, seconds=seconds)
+
+    def is_connected(self, client_id: str) -> bool:
+        return bool(self._hub.client_connections(client_id))
+
+    def enter_by(self, entering: Entering) -> None:
+        self._driver.loading.enter_by(entering)
+
+    def open_by(self, offers: Offers, opens: Opens) -> None:
+        self._driver.loading.open_by(offers, opens)
+
+    def describe_by(self, describe: Describe) -> None:
+        self._hub.describe_by(describe)
+
+    def unfinished(self) -> Sequence[str]:
+        return self._hub.unfinished()
+
+    def listing(self, session: str) -> PutListing | None:
+        return self._hub.listing(session)
 
     def expire(self, client_id: str) -> None:
         self._driver.expire(client_id)

@@ -5,6 +5,7 @@ Rules
 * One inbox a connection: messages are received in order. What must happen before a message is reduced (loading a
   stored channel; an earlier request of the same connection that creates or removes channels) delays that inbox alone.
   Answers to requests of the host never wait in it.
+* A channel that a command is about stays in memory until the command is answered.
 * `commit` returns when its changes are durable and seen by everybody; `post` does not wait and is never lost, except
   for a channel that is gone.
 """
@@ -41,13 +42,14 @@ from innkeeper.engine.effects import (
 )
 from innkeeper.engine.hub import Hub
 from innkeeper.host.link import Link, Peer
+from innkeeper.host.loading import Loading
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout, StorageFailed
 from innkeeper.limits import CHAT_IDLE_SECONDS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import DECISION_OPS, NO_DECISIONS, DecisionOp, Decisions
 from innkeeper.ports.log import Batch, Log, StoreError
 from innkeeper.protocol.errors import INTERNAL_ERROR, RpcError
-from innkeeper.wire.json import JsonError
+from innkeeper.wire.jsonrpc import Message
 from innkeeper.wire.limits import DEFAULT_LIMITS, Limits
 
 log = logging.getLogger(__name__)
@@ -92,7 +94,7 @@ class Driver:
         self._observers: list[Observer] = []
         self._handler: CommandHandler | None = None
         self._tasks: set[asyncio.Task[None]] = set()
-        self._loading: dict[str, asyncio.Future[None]] = {}
+        self.loading = Loading(hub, store, self.perform, self._commit_kept)
         self._flush_handle: asyncio.TimerHandle | None = None
         self._submitted = 0
         self._settled = asyncio.Event()
@@ -239,6 +241,10 @@ class Driver:
         """Channels of a kind that are in memory, in order of creation."""
         return self.hub.channels(kind)
 
+    def count(self, kind: str) -> int:
+        """How many channels of a kind there are, in memory or stored."""
+        return self.hub.count(kind)
+
     async def load(self, channel: str) -> JsonObject | None:
         """The newest state, read from the log first when it is not in memory."""
         await self.ensure(channel)
@@ -249,9 +255,13 @@ class Driver:
     async def commit(self, *changes: Change, keep: bool = False) -> None:
         """One transaction, durable when this returns. Raises StorageFailed (nothing took effect; with `keep` it took
         effect and is stored later) and KeyError for a channel that is not there, or that exists already."""
-        for change in changes:
-            if isinstance(change, Act):
-                await self.ensure(change.channel)
+        await self.ensure(*(change.channel for change in changes if isinstance(change, Act)))
+        await self._commit(changes, keep=keep)
+
+    async def _commit_kept(self, changes: Sequence[Change]) -> None:
+        await self._commit(changes, keep=True)
+
+    async def _commit(self, changes: Sequence[Change], *, keep: bool) -> None:
         token = self._next_token
         self._next_token += 1
         future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
@@ -275,8 +285,7 @@ class Driver:
         self.perform(self.hub.commit(changes))
 
     async def _post_later(self, waiting: list[str], changes: tuple[Change, ...]) -> None:
-        for uri in waiting:
-            await self.ensure(uri)
+        await self.ensure(*waiting)
         if all(not isinstance(c, Act) or self.hub.head(c.channel) is not None for c in changes):
             self.perform(self.hub.commit(changes))
 
@@ -302,26 +311,19 @@ class Driver:
         state = self.hub.head(channel)
         if state is None or self.hub.kind(channel) != "chat":
             return True
-        return not state.get("activeTurn") and self.hub.unload(channel)
+        return not state.get("activeTurn") and self.loading.unload(channel)
 
-    async def ensure(self, channel: str) -> None:
-        """Bring a stored channel into memory. One that is not stored, or damaged, stays out; the log says why."""
-        if self.hub.head(channel) is not None or self.hub.kind(channel) is None:
-            return
-        if (loading := self._loading.get(channel)) is not None:
-            await asyncio.shield(loading)
-            return
-        done: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._loading[channel] = done
-        try:
-            stored = await self._log.channel(channel)
-            if stored is not None:
-                self.hub.load(stored)
-        except (StoreError, JsonError, KeyError):
-            log.exception("channel %s cannot be read", channel)
-        finally:
-            del self._loading[channel]
-            done.set_result(None)
+    def missing(self, message: Message) -> bool:
+        """Whether the message touches a channel that is stored, or on its way into memory or out of it."""
+        return bool(self.loading.missing(message))
+
+    async def prepare(self, message: Message) -> None:
+        """Bring what is missing into memory."""
+        await self.loading.prepare(message)
+
+    async def ensure(self, *channels: str) -> None:
+        """Bring stored channels into memory. One that is not stored, or damaged, stays out; the log says why."""
+        await self.loading.ensure(*channels)
 
     # -- requests ------------------------------------------------------------------------------------------------
 
@@ -336,7 +338,8 @@ class Driver:
         try:
             if self._handler is None:
                 raise RpcError(INTERNAL_ERROR, "the host serves no commands")
-            result = await self._handler(command)
+            with self.loading.hold(str(command.params.get("channel"))):
+                result = await self._handler(command)
         except RpcError as error:
             result = error
         except Exception:

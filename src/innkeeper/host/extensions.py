@@ -76,7 +76,7 @@ class Extensions:
             "version": self._settings.version,
             "uptimeSeconds": round(self._clock.monotonic() - self._began),
             "agents": [agent["provider"] for agent in agents],
-            "sessions": len(self._core.channels("session")),
+            "sessions": self._core.count("session"),
             "runningTurns": len(self._running),
             "questions": self._settings.questions,
             "settings": self._chosen and status_document(self._chosen.current(), self._language(asker.client_id)),

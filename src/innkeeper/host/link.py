@@ -46,7 +46,9 @@ class Receiver(Protocol):
 
     def spawn(self, work: Any, name: str) -> object: ...
 
-    async def ensure(self, channel: str) -> None: ...
+    def missing(self, message: Message) -> bool: ...
+
+    async def prepare(self, message: Message) -> None: ...
 
     def detach(self, connection: int) -> None: ...
 
@@ -86,10 +88,9 @@ class Link:
             self._driver.detach(self.connection)
 
     def _receive(self, message: Message) -> None:
-        missing = self._driver.hub.missing(message)
-        if missing:
+        if self._driver.missing(message):
             self._loading = True
-            self._driver.spawn(self._load(missing, message), "load channels")
+            self._driver.spawn(self._load(message), "load channels")
             return
         self._take(message)
 
@@ -97,10 +98,9 @@ class Link:
         driver = self._driver
         driver.perform(driver.hub.receive(self.connection, message, driver.now()))
 
-    async def _load(self, missing: tuple[str, ...], message: Message) -> None:
+    async def _load(self, message: Message) -> None:
         try:
-            for channel in missing:
-                await self._driver.ensure(channel)
+            await self._driver.prepare(message)
         finally:
             self._loading = False
         if not self._lost:

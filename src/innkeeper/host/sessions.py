@@ -14,12 +14,11 @@ from typing import Any, NamedTuple
 from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Also, Create, Drop
-from innkeeper.host import config
+from innkeeper.host import config, listing
 from innkeeper.host.backings import Backings, local_path
 from innkeeper.host.core import Core, act
 from innkeeper.host.customizations.service import Customizations
 from innkeeper.host.faults import bad_params, logged, no_session
-from innkeeper.host.listing import UnknownCursor, page
 from innkeeper.host.servers import Servers
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.states import NewSession, session_error, session_state
@@ -93,7 +92,7 @@ class Sessions:
             active_client=client,
         )
         state, chat = session_state(new)
-        count = len(self._core.channels("session")) + 1
+        count = self._core.count("session") + 1
         await self._core.commit(
             Create(uri, "session", None, state),
             Create(new.chat, "chat", uri, chat),
@@ -110,7 +109,7 @@ class Sessions:
             raise no_session(uri)
         self._ending.add(uri)
         chats = self._core.owned_by(uri)
-        count = len(self._core.channels("session")) - 1
+        count = self._core.count("session") - 1
         try:
             await self._core.commit(
                 Drop(uri),
@@ -125,20 +124,28 @@ class Sessions:
         self._core.spawn(self._end(uri), f"end {uri}")
         self._core.notify(ROOT, "root/sessionRemoved", {"session": uri})
 
-    def listed(self, params: Params) -> dict[str, Any]:
+    async def listed(self, params: Params) -> dict[str, Any]:
         """`listSessions`: latest change first. Raises RpcError -32602 for an unknown cursor."""
-        limit = params.get("limit")
+        limit, cursor = params.get("limit"), params.get("cursor")
         if limit is not None and limit < 1:
             raise bad_params("params.limit must be at least 1")
-        summaries = [
-            session_summary(uri, state)
-            for uri in self._core.channels("session")
-            if (state := self._core.head(uri)) is not None
-        ]
         try:
-            return page(summaries, min(limit or SESSION_PAGE, SESSION_PAGE_MAX), params.get("cursor"))
-        except UnknownCursor:
+            after = None if cursor is None else listing.place(cursor)
+        except listing.UnknownCursor:
             raise bad_params("params.cursor was not given out by this host") from None
+        wanted = min(limit or SESSION_PAGE, SESSION_PAGE_MAX)
+        rows, more = listing.page(self._core.listed(wanted + 1, after), wanted)
+        summaries = [listing.read(row) or await self._listed_again(row.channel) for row in rows]
+        return {"items": [summary for summary in summaries if summary is not None], **more}
+
+    async def _listed_again(self, uri: str) -> Mapping[str, Any] | None:
+        """The summary of a session whose row is damaged, from its state; None where that is damaged too."""
+        log.warning("the list has a damaged row for %s; it is made from the session", uri)
+        state = await self._core.load(uri)
+        if state is None:
+            return None
+        self._core.list_again(uri)
+        return session_summary(uri, state)
 
     def resolve(self, params: Params) -> dict[str, Any]:
         """`resolveSessionConfig`: the whole schema, and the values with defaults."""

@@ -20,6 +20,7 @@ from innkeeper.ports.log import (
     PutChannel,
     PutClient,
     PutEnvelope,
+    PutListing,
     Reserve,
     StaleWriter,
     StoreError,
@@ -68,7 +69,15 @@ class GoneChannels:
     last_seq: int
 
 
-Step = NewChannel | NewSnapshot | GoneChannels | Reserve | PutClient | DecisionOp
+@dataclass(frozen=True, slots=True)
+class NewListing:
+    """The row of the list of sessions for that channel."""
+
+    id: int
+    row: PutListing
+
+
+Step = NewChannel | NewSnapshot | GoneChannels | NewListing | Reserve | PutClient | DecisionOp
 
 
 @dataclass(slots=True)
@@ -160,6 +169,9 @@ class Admission:
                 yield from self._fold(op)
             case DropChannel():
                 yield from self._drop(op)
+            case PutListing(channel):
+                if (row := self.channels.get(channel)) is not None:
+                    yield NewListing(row.id, op)
             case Reserve() | PutClient() | PutDecision() | DropDecision() | PutGrant() | DropGrant():
                 yield op
             case PutEnvelope():

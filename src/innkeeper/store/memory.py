@@ -23,6 +23,7 @@ from innkeeper.ports.log import (
     Done,
     LogImage,
     PutClient,
+    PutListing,
     Reserve,
     StoredChannel,
     StoredEnvelope,
@@ -35,6 +36,7 @@ from innkeeper.store.admission import (
     ChannelRow,
     GoneChannels,
     NewChannel,
+    NewListing,
     NewSnapshot,
     Plan,
     Row,
@@ -56,6 +58,7 @@ class Contents:
     rows: list[Row] = field(default_factory=list)
     channels: dict[int, ChannelRow] = field(default_factory=dict)
     states: dict[int, bytes] = field(default_factory=dict)
+    listings: dict[int, PutListing] = field(default_factory=dict)
     clients: dict[str, PutClient] = field(default_factory=dict)
     decisions: Decisions = field(default_factory=Decisions)
     gaps: tuple[tuple[int, int], ...] = ()
@@ -223,6 +226,9 @@ class MemoryLog:
                 held.rows = [row for row in held.rows if row[1] not in ids]
                 for id_ in ids:
                     del held.channels[id_], held.states[id_]
+                    held.listings.pop(id_, None)
+            case NewListing(id_, row):
+                held.listings[id_] = row
             case Reserve(mark):
                 held.reserved = max(held.reserved, mark)
             case PutClient():
@@ -253,8 +259,9 @@ class MemoryLog:
         return LogImage(
             last_seq=last_seq,
             reserved=reserved,
-            channels=tuple(self._stored(row) for row in rows if row.owner is None),
-            owned=tuple((row.channel, row.kind, row.owner) for row in rows if row.owner is not None),
+            channels=tuple(self._stored(row) for row in rows if row.kind == "root"),
+            dormant=tuple((row.channel, row.kind, row.owner) for row in rows if row.kind != "root"),
+            listed=tuple(held.listings.values()),
             window=window,
             window_start=start,
             gaps=tuple(sorted((first, last) for first, last in gaps.items() if last >= start)),

@@ -28,7 +28,7 @@ async def remove_orphans(core: Core, overlay: Overlay, files: Files | None, note
     """Look at every stored decision. Never raises for what it finds."""
     if not overlay.decisions.decisions:
         return
-    sessions = frozenset(core.channels("session"))
+    sessions = frozenset(core.known("session"))
     missed = _slots(await asyncio.to_thread(notes.load))
     gone = await asyncio.to_thread(_gone_directories, overlay, files)
 

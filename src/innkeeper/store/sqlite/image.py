@@ -7,13 +7,12 @@ Rules
 """
 
 import sqlite3
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import cast
 
 from innkeeper.ports.decisions import Decision, Decisions, Grant
-from innkeeper.ports.log import LogImage, PutClient, StoredChannel, StoredEnvelope
+from innkeeper.ports.log import LogImage, PutClient, PutListing, StoredChannel, StoredEnvelope
 from innkeeper.store.admission import Admission, ChannelRow
 from innkeeper.store.window import WindowFloor, WindowLimits, newest
 
@@ -42,8 +41,9 @@ def load(connection: sqlite3.Connection, limits: WindowLimits) -> Loaded:
     image = LogImage(
         last_seq=last_seq,
         reserved=reserved,
-        channels=_unowned(connection, rows),
-        owned=tuple((row.channel, row.kind, row.owner) for row in rows if row.owner is not None),
+        channels=tuple(read_channel(connection, row) for row in rows if row.kind == "root"),
+        dormant=tuple((row.channel, row.kind, row.owner) for row in rows if row.kind != "root"),
+        listed=_listed(connection),
         window=window,
         window_start=start,
         gaps=_gaps(connection, start, last_seq, reserved),
@@ -87,15 +87,14 @@ def _channel_rows(connection: sqlite3.Connection) -> list[ChannelRow]:
     ]
 
 
-def _unowned(connection: sqlite3.Connection, rows: list[ChannelRow]) -> tuple[StoredChannel, ...]:
-    states = dict(connection.execute("SELECT id, state FROM channels WHERE owner IS NULL"))
-    tails: dict[int, list[bytes]] = defaultdict(list)
-    for id_, body in connection.execute(
-        """SELECT e.channel, e.body FROM channels AS c JOIN envelopes AS e ON e.channel = c.id
-           WHERE c.owner IS NULL AND e.seq > c.snapshot_seq ORDER BY e.channel, e.seq"""
-    ):
-        tails[id_].append(body)
-    return tuple(_stored(row, states[row.id], tuple(tails[row.id])) for row in rows if row.owner is None)
+def _listed(connection: sqlite3.Connection) -> tuple[PutListing, ...]:
+    return tuple(
+        PutListing(channel, modified, bool(unfinished), summary)
+        for channel, modified, unfinished, summary in connection.execute(
+            """SELECT c.channel, l.modified, l.unfinished, l.summary
+               FROM listings AS l JOIN channels AS c ON c.id = l.id ORDER BY l.id"""
+        )
+    )
 
 
 def _window(

@@ -56,7 +56,17 @@ def channels_and_decisions(connection: sqlite3.Connection) -> None:
         connection.execute(statement)
 
 
-MIGRATIONS: Final[tuple[Migration, ...]] = (channels_and_decisions,)
+def list_of_sessions(connection: sqlite3.Connection) -> None:
+    """What the list of sessions shows, a row a session under the id of its channel. A session without a row gets one
+    when a host starts."""
+    connection.execute(
+        """CREATE TABLE listings (
+            id INTEGER PRIMARY KEY, modified REAL NOT NULL, unfinished INTEGER NOT NULL,
+            summary BLOB NOT NULL) STRICT"""
+    )
+
+
+MIGRATIONS: Final[tuple[Migration, ...]] = (channels_and_decisions, list_of_sessions)
 
 
 def migrate(connection: sqlite3.Connection, path: Path, migrations: Sequence[Migration] = MIGRATIONS) -> None:

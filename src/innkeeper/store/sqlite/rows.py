@@ -15,7 +15,7 @@ from typing import Final, assert_never
 
 from innkeeper.ports.decisions import DropDecision, DropGrant, PutDecision, PutGrant
 from innkeeper.ports.log import LogImage, PutClient, Reserve
-from innkeeper.store.admission import CLIENTS, GoneChannels, NewChannel, NewSnapshot, Plan, Row, Step
+from innkeeper.store.admission import CLIENTS, GoneChannels, NewChannel, NewListing, NewSnapshot, Plan, Row, Step
 
 ROWS: Final = 256
 """Rows of one insert at most. Only powers of two are prepared; what is missing to the next is filled with nulls."""
@@ -101,7 +101,13 @@ def _put_step(connection: sqlite3.Connection, step: Step) -> None:
         case GoneChannels(ids, last_seq):
             put_meta(connection, {"last_seq": last_seq})
             connection.executemany("DELETE FROM channels WHERE id = ?", [(id_,) for id_ in ids])
+            connection.executemany("DELETE FROM listings WHERE id = ?", [(id_,) for id_ in ids])
             connection.executemany("INSERT INTO dropped VALUES (?)", [(id_,) for id_ in ids])
+        case NewListing(id_, row):
+            connection.execute(
+                "INSERT OR REPLACE INTO listings VALUES (?, ?, ?, ?)",
+                (id_, row.modified, int(row.unfinished), row.summary),
+            )
         case Reserve(mark):
             put_meta(connection, {"reserved": mark})
         case PutClient():
