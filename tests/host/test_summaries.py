@@ -1,6 +1,6 @@
 import pytest
 
-from innkeeper.host.input_needed import changes, waiting
+from innkeeper.contributions.session_input_needed.waiting import changes, waiting
 from innkeeper.host.summaries import chat_changes, modified_at, moment, session_status, session_summary, summary_changes
 from innkeeper.host.titles import first_words
 

@@ -89,6 +89,7 @@ async def serve(run: Run) -> None:
             run.environment,
             Path.cwd(),
             questions=not options.no_questions,
+            launch="stdio" if options.stdio else "serve",
             live=live,
             inputs=_inputs(run),
         )
