@@ -101,6 +101,7 @@ ERRORS: Final = _table(
         ("connection", "error", "MESSAGE_TOO_LARGE MESSAGE_TOO_DEEP MESSAGE_MALFORMED OUTBOX_OVERFLOW HOST_CLOSING"),
         ("connection", "error", "REQUEST_TIMEOUT"),
         ("turn", "error", "executionInterrupted requiredServerUnavailable providerFailed STAGE_TIMEOUT"),
+        ("turn", "error", "workingDirectoryFailed workingDirectoryMissing"),
         ("turn", "error", "QUESTION_TIMEOUT PROVIDER_UNKNOWN internalError archived readOnly sendFailed"),
         ("agent", "error", "AGENT_EXTRA_MISSING AGENT_BINARY_MISSING AGENT_LOGIN_MISSING AGENT_UNSUPPORTED"),
         ("agent", "error", "AGENT_START_FAILED AGENT_EXITED AGENT_UNRESPONSIVE AGENT_REFUSED TRANSCRIPT_UNKNOWN"),

@@ -1,7 +1,9 @@
 """Configuration of a session: the host's own properties, defaults, and checking values (AHP §9.1).
 
 Rules
-* The host's properties come first and cannot be redefined by an agent: `autoApprove`, `permissions`, `mode`.
+* The host's properties come first and cannot be redefined by an agent: where the session works (`isolation` and what
+  goes with it), then `autoApprove`, `permissions`, `mode`.
+* A read-only property has its default, whatever is given.
 * A value that does not fit its property is refused with the dotted path. A property that the schema does not have is
   left out at creation, because real clients send what another host once offered; in a running session it is refused.
 * Values that are returned are complete: defaults are filled in.
@@ -12,12 +14,13 @@ from functools import cache
 from typing import Any
 
 from innkeeper.host.faults import bad_params
+from innkeeper.host.worktrees.options import NAMES
 from innkeeper.texts import text
 
 Schema = Mapping[str, Any]
 Values = Mapping[str, Any]
 
-HOST_PROPERTIES = ("autoApprove", "permissions", "mode")
+HOST_PROPERTIES = (*NAMES, "autoApprove", "permissions", "mode")
 TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, float),
@@ -61,10 +64,11 @@ def _tools(name: str) -> Schema:
     return {"type": "array", "title": text(f"config.permissions.{name}"), "items": item}
 
 
-def whole_schema(of_provider: Schema) -> dict[str, Any]:
-    """The host's properties, then the agent's."""
-    own = host_properties()
-    others = {name: prop for name, prop in (of_provider.get("properties") or {}).items() if name not in own}
+def whole_schema(of_provider: Schema, placing: Mapping[str, Schema] | None = None) -> dict[str, Any]:
+    """The host's properties, first of all `placing`: where the session works; then the agent's."""
+    own = {**(placing or {}), **host_properties()}
+    agents = (of_provider.get("properties") or {}).items()
+    others = {name: prop for name, prop in agents if name not in HOST_PROPERTIES}
     schema: dict[str, Any] = {"type": "object", "properties": {**own, **others}}
     if required := [name for name in of_provider.get("required") or () if name in others]:
         schema["required"] = required
@@ -76,7 +80,7 @@ def complete_values(schema: Schema, given: Values) -> dict[str, Any]:
     properties: Mapping[str, Schema] = schema["properties"]
     values: dict[str, Any] = {}
     for name, prop in properties.items():
-        if name in given and given[name] is not None:
+        if name in given and given[name] is not None and not prop.get("readOnly"):
             if (why := problem(f"config.{name}", prop, given[name])) is not None:
                 raise bad_params(why)
             values[name] = given[name]
