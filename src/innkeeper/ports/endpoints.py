@@ -58,6 +58,11 @@ class McpEndpoints(Protocol):
         Idempotent."""
         ...
 
+    def give_up(self, session: str, call: str) -> None:
+        """The agent of the session does not wait for the running call of that id any more: end it. For agents that drop
+        a call without telling its server."""
+        ...
+
 
 CurrentTurn = Callable[[str, str | None], Caller | None]
 """Who calls: given a session and its child agent, the running turn with an id for this one call, or None."""

@@ -160,6 +160,12 @@ class Endpoint:
         if self._owner is not None:
             await asyncio.wait([self._owner])
 
+    def give_up(self, call: str) -> None:
+        """The agent does not wait for that call any more, and has not said so to the server."""
+        for task in self._calls:
+            if task.get_name() == call:
+                task.cancel()
+
     async def serve(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One HTTP request, the secret shown."""
         await follow_stream(self._http.asgi_app, self._agents, scope, receive, send)
@@ -271,7 +277,8 @@ class Endpoint:
 
     async def _run(self, passage: Passage, tool: str, arguments: JsonObject) -> ToolCallResult | None:
         """The call, in a task that this endpoint can cancel; None when it did. An agent that cancels cancels it too."""
-        call = asyncio.create_task(self._gateway.call_tool(passage.caller, self.server, tool, arguments, passage))
+        calling = self._gateway.call_tool(passage.caller, self.server, tool, arguments, passage)
+        call = asyncio.create_task(calling, name=passage.caller.tool_call_id)
         self._calls.add(call)
         call.add_done_callback(self._calls.discard)
         try:

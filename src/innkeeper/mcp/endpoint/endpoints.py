@@ -85,6 +85,10 @@ class Endpoints:
                 if endpoint.session == session and named and subagent in (None, endpoint.subagent):
                     self._withdraw(path, endpoint)
 
+    def give_up(self, session: str, call: str) -> None:
+        for endpoint in self._of(session):
+            endpoint.give_up(call)
+
     async def close(self) -> None:
         """End every endpoint and stop listening. Idempotent."""
         async with self._lock:

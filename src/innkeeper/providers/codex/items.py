@@ -52,6 +52,7 @@ class Call:
     asked: bool = False
     """Somebody was asked about it, or is being asked."""
     runs: bool = False
+    done: bool = False
     output: str = ""
     shown: float = -1.0
 
@@ -151,6 +152,7 @@ class Items:
         call = self.start(item, subagent)
         if item.get("type") == "collabAgentToolCall":
             self._collaborated(item, call)
+        call.done = True
         self.emit(ToolCompleted(call.id, _result(item), subagent=call.subagent))
 
     def _output(self, params: Message) -> None:
@@ -189,6 +191,10 @@ class Items:
         self.children[thread] = call.id
         self.emit(SubagentStarted(call.id, " ".join(title.split())[:80], agent_name=name, subagent=call.subagent))
         self.child(thread, call.id)
+
+    def open_calls(self) -> list[str]:
+        """MCP calls that have not ended: Codex drops them with their turn and does not tell their servers."""
+        return [call.id for call in self.calls.values() if call.server is not None and not call.done]
 
     def child_ended(self, thread: str) -> None:
         call = self.children.get(thread)

@@ -67,19 +67,22 @@ class CodexSession:
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
         self._config, self._eligible = request.config, request.customizations
-        server = await self._servers.get()
         thread = self._threads.setdefault(request.chat, Thread.of(request.backing))
-        async with self._changing:
-            loading = await self._loading(server, request.client_tools)
-            said = await self._prepared(server, thread, loading, request)
-        turn = self._turn(server, thread, request, output)
-        self._running[request.chat] = turn
-        thread.last = request.turn_id
-        output.emit(BackingChanged(thread.backing()))
-        try:
-            await turn.run(self._start(thread, request, said))
-        finally:
-            self._running.pop(request.chat, None)
+        async with thread.busy:
+            server = await self._servers.get()
+            async with self._changing:
+                loading = await self._loading(server, request.client_tools)
+                said = await self._prepared(server, thread, loading, request)
+            turn = self._turn(server, thread, request, output)
+            self._running[request.chat] = turn
+            thread.last = request.turn_id
+            output.emit(BackingChanged(thread.backing()))
+            try:
+                await turn.run(self._start(thread, request, said))
+            finally:
+                self._running.pop(request.chat, None)
+                for call in turn.items.open_calls():
+                    self._given.endpoints.give_up(self._session, call)
 
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
         self._eligible = customizations

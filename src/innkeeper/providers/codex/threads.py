@@ -9,9 +9,10 @@ Rules
   is taken back before anything is sent.
 """
 
+import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.providers.codex.rpc import Refused
@@ -56,6 +57,8 @@ class Thread:
     tools: frozenset[str] = frozenset()
     told: str | None = None
     """The instructions that it was given last."""
+    busy: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Held by the turn that runs, to the end of its stopping."""
     planned: bool = False
     """Its last turn was in plan mode."""
 

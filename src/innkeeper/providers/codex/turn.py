@@ -44,6 +44,7 @@ class RunningTurn:
         self.ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self.approvals: Approvals | None = None
         self.client_tools: Mapping[str, ClientTool] = {}
+        self._over: dict[str, Mapping[str, Any]] = {}
         self._turns: dict[str, str] = {}
         """The running turn of each child's thread."""
         self._heard = asyncio.Event()
@@ -92,6 +93,7 @@ class RunningTurn:
             except Refused as error:
                 raise refused(error.message) from None
             self.id = str((started.get("turn") or {}).get("id"))
+            self._settle()
             result = await self._watched()
         except asyncio.CancelledError:
             await self._stop()
@@ -128,17 +130,21 @@ class RunningTurn:
         return thread, self._turns.get(thread or "")
 
     def _began(self, thread: str, turn: str) -> None:
-        if thread == self.thread:
-            self.id = self.id or turn
-        else:
+        if thread != self.thread:
             self._turns[thread] = turn
 
     def _ended(self, thread: str, turn: Mapping[str, Any]) -> None:
         if thread != self.thread:
             self._turns.pop(thread, None)
             self.items.child_ended(thread)
-        elif self.id in (None, turn.get("id")) and not self.ended.done():
-            self.ended.set_result(turn)
+        else:
+            self._over[str(turn.get("id"))] = turn
+            self._settle()
+
+    def _settle(self) -> None:
+        """A turn is over when its own id is: an earlier one of the thread may still be on its way out."""
+        if self.id in self._over and not self.ended.done():
+            self.ended.set_result(self._over[self.id])
 
     async def _watched(self) -> Mapping[str, Any]:
         """The end of the turn; while nothing is heard, the process is asked whether it is there."""
