@@ -1,8 +1,8 @@
 """Where a session works, as properties of its configuration (reference §5.6, §5.7, S13).
 
 Rules
-* The isolation comes first. In a repository with a commit it is a worktree unless the person, or the operator's default,
-  says otherwise; everywhere else it is the folder, read-only, and there is no branch.
+* The isolation comes first. In a repository with a commit it is a worktree unless the person, or the default of the
+  operator, says otherwise; everywhere else it is the folder, read-only, and there is no branch.
 * A session in its folder shows the branch that is checked out, read-only.
 * None of it changes once the session exists.
 """

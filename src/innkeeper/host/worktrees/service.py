@@ -13,7 +13,7 @@ Rules
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from innkeeper.engine.effects import Act, Change, Released
@@ -28,6 +28,7 @@ from innkeeper.host.worktrees.making import (
     failed,
     missing,
 )
+from innkeeper.host.worktrees.options import Isolation, WorktreeOptions
 from innkeeper.host.worktrees.records import NotWritten, Record, Records
 from innkeeper.ports.git import Git, GitError
 from innkeeper.ports.ids import Ids
@@ -51,18 +52,29 @@ async def no_hint(session: str, message: str) -> str | None:
     return None
 
 
+@dataclass(frozen=True, slots=True)
+class WorktreesOutside:
+    """What this needs from outside. `default` is the isolation of a session that does not say."""
+
+    git: Git
+    folders: Folders
+    notes: Notes
+    default: Isolation = "worktree"
+
+    def options(self) -> WorktreeOptions:
+        return WorktreeOptions(self.git, self.default)
+
+
 class Worktrees:
     """`leave` ends the session's agent; `made` is told the URI of each worktree and of the directory it stands for, for
     whoever keeps decisions (C3.3)."""
 
-    def __init__(
-        self, core: Core, git: Git, folders: Folders, notes: Notes, ids: Ids, *, leave: Leave, hint: Hint = no_hint
-    ) -> None:
+    def __init__(self, core: Core, outside: WorktreesOutside, ids: Ids, *, leave: Leave, hint: Hint = no_hint) -> None:
         self._core = core
-        self._git = git
-        self._folders = folders
-        self._records = Records(notes)
-        self._maker = WorktreeMaker(git, folders, self._records)
+        self._git = outside.git
+        self._folders = outside.folders
+        self._records = Records(outside.notes)
+        self._maker = WorktreeMaker(outside.git, outside.folders, self._records)
         self._ids = ids
         self._leave = leave
         self._hint = hint
