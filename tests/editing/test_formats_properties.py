@@ -16,7 +16,7 @@ from innkeeper.editing.refusals import EditUnsafe
 from innkeeper.editing.toml.front import TOML
 from innkeeper.editing.yaml.front import YAML
 
-EXAMPLES = 2000 if os.environ.get("INNKEEPER_SOAK") == "1" else 80
+EXAMPLES = 1000 if os.environ.get("INNKEEPER_SOAK") == "1" else 80
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 NEW = st.sampled_from(
     [True, 0, None, "", "new # text", 'q"\\\n\u2028', [], {}, ["a", "b"], {"x": "1"}, {"args": ["-y", "on"], "e": {}}]

@@ -19,14 +19,17 @@ class EditUnsafe(HostError):
     `line` counts from 1; None where no line can be named.
     """
 
-    def __init__(self, reason: Reason, *, line: int | None = None) -> None:
+    def __init__(self, reason: Reason, *, line: int | None = None, file: str | None = None) -> None:
         super().__init__("EDIT_UNSAFE")
         self.reason: Final = reason
         self.line: Final = line
+        self.file: Final = file
 
     def message(self, lang: str = "en") -> str:
         parts = [super().message(lang), text(f"editing.reason.{self.reason}", lang=lang)]
-        if self.line is not None:
+        if self.file is not None:
+            parts.insert(0, f"{self.file}:{self.line}:" if self.line is not None else f"{self.file}:")
+        elif self.line is not None:
             parts.append(text("editing.at", lang=lang, line=self.line))
         return " ".join(parts)
 
@@ -42,7 +45,7 @@ class EditConflict(HostError):
 class EditUnwritable(HostError):
     """The system does not let the file be written: EDIT_UNWRITABLE. `detail` is its word for that."""
 
-    def __init__(self, path: Path, detail: str) -> None:
+    def __init__(self, path: Path | str, detail: str) -> None:
         super().__init__("EDIT_UNWRITABLE")
         self.path: Final = path
         self.detail: Final = detail

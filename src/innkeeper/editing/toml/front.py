@@ -13,7 +13,7 @@ from typing import Any, Final
 from innkeeper.editing.edits import Delete, Edit, Insert, Path, Put, Rename, same
 from innkeeper.editing.engine import Splice
 from innkeeper.editing.refusals import EditUnsafe
-from innkeeper.editing.steps import item_changes, member_changes, position_of, steps_of
+from innkeeper.editing.steps import has, item_changes, member_changes, position_of, steps_of
 from innkeeper.editing.toml import inline, layout, reading
 from innkeeper.editing.toml.model import Document, Keys, Section, Value
 from innkeeper.editing.toml.places import Places, Slot, find, line_of
@@ -32,6 +32,8 @@ class Toml:
             raise EditUnsafe("duplicate" if error.twice else "syntax", line=error.line) from error
 
     def steps(self, text: str, data: Any, edit: Edit) -> Sequence[Edit]:
+        if isinstance(edit, Put) and _makes_section(text, data, edit):
+            return [edit]
         return steps_of(data, edit, lambda path, old, new: _changes(scan(text), path, old, new))
 
     def splices(self, text: str, step: Edit) -> Sequence[Splice]:
@@ -126,11 +128,28 @@ def _added(document: Document, path: Path, value: Any) -> list[Splice]:
     if places.dotted:
         return _added_dotted(document, places.dotted[-1], path, value)
     if not places.sections:
+        if isinstance(value, Mapping) and _all_sections(document, parent):
+            return [_new_section(document, (), path, value)]
         return _added(document, parent, {key: value})
     if _is_section(value):
         return [_new_section(document, places.sections, path, value)]
     lines = layout.section_lines(_keys(parent), {key: value}, array=False)
     return [layout.add_section_before(document, places.sections[0], lines)]
+
+
+def _makes_section(text: str, data: Any, edit: Put) -> bool:
+    """A table whose parent is missing: its header alone makes the parent."""
+    parent = edit.path[:-1]
+    missing = len(parent) > 0 and not has(data, parent)
+    return missing and isinstance(edit.value, Mapping) and _all_sections(scan(text), parent)
+
+
+def _all_sections(document: Document, path: Path) -> bool:
+    """Whether what is there of the way to a path is written as sections, all keys."""
+    if not all(isinstance(part, str) for part in path):
+        return False
+    ways = (find(document, path[:length]) for length in range(1, len(path)))
+    return not any(places.slot or places.dotted for places in ways)
 
 
 def _added_to_section(document: Document, section: Section, path: Path, value: Any) -> Splice:

@@ -171,7 +171,7 @@ class _Scan:
             return
         members = repeated_lines(document, table)
         room = max(0, self.reading.entry_limit - len(self._servers))
-        source = self._source(preset, file, document)
+        source = source_of(self.workspace, self.reading, preset, file, document)
         off = _excluded(preset, document.root, [member.key for member, _ in members])
         servers = [read_entry(source, member, lines, off=member.key in off) for member, lines in members[:room]]
         self.files.update(source.seen)
@@ -202,13 +202,15 @@ class _Scan:
         self._parsed[key] = (content.content, document)
         return document
 
-    def _source(self, preset: Preset, file: str, document: Document) -> Source:
-        environment = self.reading.environment
-        if preset.id == "root":
-            environment = {**environment, "CLAUDE_PROJECT_DIR": self.workspace}
-        folder = os.path.dirname(os.path.join(self.workspace, file))
-        variables = workspace_variables(self.workspace, folder, environment, self.reading.inputs, preset.interpolation)
-        return Source(preset, file, document, self.workspace, variables, self.reading.file_limit)
+
+def source_of(workspace: str, reading: Reading, preset: Preset, file: str, document: Document) -> Source:
+    """What entries of a file are read with."""
+    environment = reading.environment
+    if preset.id == "root":
+        environment = {**environment, "CLAUDE_PROJECT_DIR": workspace}
+    folder = os.path.dirname(os.path.join(workspace, file))
+    variables = workspace_variables(workspace, folder, environment, reading.inputs, preset.interpolation)
+    return Source(preset, file, document, workspace, variables, reading.file_limit)
 
 
 def load(workspace: str, reading: Reading) -> Loaded:
