@@ -136,11 +136,11 @@ class Rig:
 @asynccontextmanager
 async def rig(root: Path, make: Make, **changes: Any) -> AsyncIterator[Rig]:
     """`trust` is the trust mode; `more` are variables of the host's environment."""
-    trust = changes.pop("trust", "all")
+    trust, plugins = changes.pop("trust", "all"), changes.pop("plugins", ())
     found = Rig(
         root,
         make,
-        Settings(trust_mode=trust),
+        Settings(trust_mode=trust, plugins=plugins),
         {"PATH": os.environ["PATH"], "HOME": os.fspath(root / "user"), **changes.pop("more", {})},
         **changes,
     )

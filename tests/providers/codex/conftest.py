@@ -26,13 +26,12 @@ def binary() -> str:
     return os.fspath(package.bundled_codex_path())
 
 
-def configure(home: Path, url: str, *more: str) -> None:
-    """Codex's own configuration, as a person with a model of their own would write it."""
+def configure(home: Path, url: str, after: str = "") -> None:
+    """Codex's own configuration, as a person with a model of their own would write it, and `after`."""
     home.mkdir(parents=True, exist_ok=True)
     lines = [
         'model_provider = "fake"',
         f'model = "{MODEL}"',
-        *more,
         "[model_providers.fake]",
         'name = "fake"',
         f'base_url = "{url}/v1"',
@@ -40,12 +39,12 @@ def configure(home: Path, url: str, *more: str) -> None:
         "request_max_retries = 1",
         "stream_max_retries = 1",
     ]
-    (home / "config.toml").write_text("\n".join(lines) + "\n")
+    (home / "config.toml").write_text("\n".join(lines) + "\n" + after)
 
 
 @asynccontextmanager
 async def codex_host(root: Path, llm: FakeOpenAI, **changes: Any) -> AsyncIterator[Rig]:
-    configure(root / "agent" / "home", llm.url, *changes.pop("lines", ()))
+    configure(root / "agent" / "home", llm.url, changes.pop("after", ""))
     async with rig(root, codex, **changes) as found:
         yield found
 

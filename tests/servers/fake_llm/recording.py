@@ -73,7 +73,7 @@ class Reply:
     """Seconds between pieces."""
     after: asyncio.Event | None = None
     """Nothing is sent before this is set."""
-    usage: Usage = Usage()
+    usage: Usage = field(default_factory=Usage)
     status: int = 200
     error: tuple[str, str] | None = None
     """Type and message: of an HTTP error where `status` says so, else of an error inside the stream."""

@@ -5,8 +5,8 @@ Rules
   the host decides about them and hands over what is on. Saying so also keeps Codex from writing its trust to a file.
 * Servers are the host's endpoints. Each is `required`, so that no request leaves without its tools; one with full
   access, where Codex may not ask, is `approve`, every other one is `prompt`: the host answers, and asks once.
-* A skill that is withheld is switched off by its path. Rules that are withheld take all of the project's `AGENTS.md`
-  files out; those that are on come back as instructions.
+* A skill that is withheld is switched off by its path. In a folder that is not trusted Codex reads no `AGENTS.md`, so
+  those that are on are given as instructions, and nothing has to be taken out.
 * Pure: files are read by who calls.
 """
 
@@ -75,11 +75,10 @@ def thread_config(
     servers.update({name: {"enabled": False} for name in own_servers if name in off and name not in servers})
     config: dict[str, Any] = {
         "projects": {directory: {"trust_level": "untrusted"}},
+        "project_doc_max_bytes": 0,
         "mcp_servers": servers,
         "skills": {"config": [{"path": path, "enabled": False} for path in _withheld_skills(eligible)]},
     }
-    if takes_rules_out(eligible, directory):
-        config["project_doc_max_bytes"] = 0
     if reading.roles:
         config["agents"] = {
             name: {"description": description, "config_file": path}
@@ -93,14 +92,6 @@ def _withheld_skills(eligible: Eligible) -> list[str]:
     return sorted({path for path in paths if path is not None})
 
 
-def takes_rules_out(eligible: Eligible, directory: str) -> bool:
-    """Whether a rule that Codex would read in the project by itself is withheld."""
-    return any(
-        item.type == "rule" and (path := local(item.uri)) is not None and _is_project_doc(path, directory)
-        for item in eligible.withheld
-    )
-
-
 def _is_project_doc(path: str, directory: str) -> bool:
     file = Path(path)
     near = file.parent == Path(directory) or file.parent in Path(directory).parents
@@ -108,18 +99,13 @@ def _is_project_doc(path: str, directory: str) -> bool:
 
 
 def rules_to_read(eligible: Eligible, directory: str, theirs: Path | None) -> list[EligibleLeaf]:
-    """Rules that only reach the model as instructions: of plugins, the person's own for Codex, and the project's when
-    those are taken out. `theirs` is the person's own directory of Codex."""
-    out = takes_rules_out(eligible, directory)
+    """Rules that are for Codex: the project's, those of plugins that always hold, and the person's own. `theirs` is the
+    person's own directory of Codex."""
     return [
         leaf
         for leaf in eligible.leaves_of("rule")
         if (path := local(leaf.uri)) is not None
-        and (
-            (leaf.plugin is not None and _always(leaf))
-            or (out and _is_project_doc(path, directory))
-            or _below(path, theirs)
-        )
+        and ((leaf.plugin is not None and _always(leaf)) or _is_project_doc(path, directory) or _below(path, theirs))
     ]
 
 
