@@ -1,9 +1,16 @@
 """Terminals without processes: a shell that knows a few words, with the promises of `ports.terminals`."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
 
 from innkeeper.ports.terminals import Opening, Size, Terminal
+from innkeeper.workspace.guarding import Guard
+from innkeeper.workspace.terminals import LocalTerminals
+from scripted.world import World
 
 LIMIT = 15.0
 
@@ -15,6 +22,9 @@ class FakeTerminals:
         self.missing = missing
         self.refuse = refuse
         self.opened: list[FakeTerminal] = []
+
+    def shell(self, *, agent: bool) -> str | None:
+        return "/bin/bash"
 
     async def open(self, opening: Opening) -> "FakeTerminal":
         await asyncio.sleep(0)
@@ -179,3 +189,26 @@ class Reader:
         assert typed is not None
         assert self.terminal.write(typed)
         return (await self.prompt(commands + 1))[at:]
+
+
+class ShellWorld(World):
+    """A host whose terminals are real: bash, with `home` as home."""
+
+    def __init__(self, home: Path, **more: Any) -> None:
+        self.home = home
+        self.guard = Guard()
+        environment = {"PATH": os.environ["PATH"], "HOME": os.fspath(home), "SHELL": "/bin/bash"}
+        super().__init__(terminals=LocalTerminals(self.guard, environment), **more)
+
+    async def close(self) -> None:
+        await super().close()
+        await self.guard.close()
+
+
+@asynccontextmanager
+async def shell_world(home: Path, **more: Any) -> AsyncIterator[ShellWorld]:
+    world = ShellWorld(home, **more)
+    await world.start()
+    yield world
+    async with asyncio.timeout(LIMIT):
+        await world.close()

@@ -20,8 +20,9 @@ from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
 from innkeeper.ports.ids import Ids
-from innkeeper.ports.local_commands import LocalCommands, NoLocalCommands
+from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.ports.records import MemoryRecords
+from innkeeper.ports.terminals import NoTerminals, Terminals
 from innkeeper.protocol.check import check_action
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
@@ -219,6 +220,7 @@ class World:
         ids: Ids | None = None,
         contributions: Sequence[type[Contribution]] = (),
         commands: LocalCommands | None = None,
+        terminals: Terminals | None = None,
         options: Mapping[str, object] | None = None,
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
@@ -233,7 +235,8 @@ class World:
         self.ids = ids or CountingIds()
         self.clock = RealClock()
         self.contributions = contributions
-        self.commands = commands or NoLocalCommands()
+        self.commands = commands
+        self.terminals = terminals or NoTerminals()
         self.options = options or {}
         self._names = 0
 
@@ -256,6 +259,7 @@ class World:
             ground=self.ground,
             records=self.records,
             commands=self.commands,
+            terminals=self.terminals,
             options=self.options,
         )
         self.service = HostService(self.driver, conversation, outside, policy, self.settings)

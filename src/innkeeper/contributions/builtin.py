@@ -20,6 +20,7 @@ log = logging.getLogger(__name__)
 
 GROUP: Final = "innkeeper.contributions"
 BUILTIN: Final = (
+    ("local_commands", "LocalCommands"),
     ("turn_admission", "TurnAdmission"),
     ("mcp_declarations", "McpDeclarations"),
     ("queue_drain", "QueueDrain"),

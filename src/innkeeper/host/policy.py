@@ -18,6 +18,7 @@ from innkeeper.engine.hub import Hub
 from innkeeper.host.asking import signed
 from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.summaries import moment
+from innkeeper.host.terminals import policy as terminals
 from innkeeper.host.views import active_turn, customization, tool_call
 from innkeeper.limits import QUEUED_MESSAGES
 from innkeeper.protocol.status import IS_ARCHIVED
@@ -45,6 +46,8 @@ class HostPolicy:
             return self._chat(state, view.head(view.owner(channel) or "") or {}, action, client_id, now)
         if kind == "session":
             return self._session(channel, state, action, now)
+        if kind == "terminal" and (why := terminals.refusal(state, action, view.owner)) is not None:
+            return Refuse(why)
         return Admit(action)
 
     def _chat(self, chat: JsonObject, session: JsonObject, action: JsonObject, client_id: str, now: str) -> Admission:

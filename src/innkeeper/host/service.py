@@ -39,6 +39,7 @@ from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
+from innkeeper.host.local_commands import CommandRegistry, Rename, Shell
 from innkeeper.host.mirror import Mirror
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.questions import ConversationQuestions
@@ -49,6 +50,7 @@ from innkeeper.host.servers import Servers
 from innkeeper.host.sessions import Ends, Sessions
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.steering import Steering
+from innkeeper.host.terminals.service import TERMINAL_METHODS, TerminalChannels
 from innkeeper.host.titles import Titles
 from innkeeper.host.turns import TurnParts, Turns
 from innkeeper.host.views import active_turn
@@ -65,17 +67,18 @@ from innkeeper.ports.contributed import (
 )
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.ids import Ids
-from innkeeper.ports.local_commands import LocalCommands, NoLocalCommands
+from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
 from innkeeper.ports.questions import Caller, Rules
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
+from innkeeper.ports.terminals import NoTerminals, Terminals
 from innkeeper.providers.spi import Provider
 from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
-HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS
+HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 DIRECTORY_CHANGES = frozenset(
@@ -131,7 +134,9 @@ class Outside:
     """Only told of in `status`."""
     ground: Ground = field(default_factory=Ground)
     records: Records = field(default_factory=MemoryRecords)
-    commands: LocalCommands = field(default_factory=NoLocalCommands)
+    terminals: Terminals = field(default_factory=NoTerminals)
+    commands: LocalCommands | None = None
+    """Instead of the host's own."""
     services: Mapping[type[Any], object] = field(default_factory=dict)
     """More services for contributions, by type (K7)."""
     options: Mapping[str, object] = field(default_factory=dict)
@@ -168,6 +173,8 @@ class HostService:
         self._servers = Servers(core, outside.mcp, found.all)
         self._backings = Backings(core, providers, found.handover)
         found.all.listen(self._reconcile)
+        self._terminals = TerminalChannels(core, outside.terminals, clock, home=outside.ground.home)
+        commands = outside.commands or self._local_commands(conversation, outside, titles)
         requests = Requests(core, self._backings, found.handover, outside.declarations)
         admission = Admission(self.hooks)
         self._turns = Turns(
@@ -177,7 +184,7 @@ class HostService:
                 questions=conversation.questions,
                 hooks=self.hooks,
                 admission=admission,
-                commands=outside.commands,
+                commands=commands,
                 titles=titles,
                 waits=conversation.waits,
                 running=running,
@@ -196,7 +203,12 @@ class HostService:
         self._watch: asyncio.Task[None] | None = None
         policy.join(found.toggles)
         driver.observe(self._observe)
-        tables = (StandardCommands(self._sessions, chats), self._extensions(conversation, outside), found.commands)
+        tables = (
+            StandardCommands(self._sessions, chats),
+            self._extensions(conversation, outside),
+            found.commands,
+            self._terminals,
+        )
         handlers = {method: handler for table in tables for method, handler in table.table().items()}
         driver.serve_commands(Commands({**handlers, **(extra or {})}, ids).run)
         services.add(HostBridge, Bridge(core, admission, clock, ids, outside.launch))
@@ -205,8 +217,16 @@ class HostService:
         services.add(Configuration, HostConfiguration(core, outside.options))
         services.add(TurnTracker, trackers.Turns())
         services.add(ToolCallTracker, trackers.ToolCalls())
-        services.add(LocalCommands, outside.commands)
+        services.add(LocalCommands, commands)
         services.add(Declarations, outside.declarations)
+
+    def _local_commands(self, conversation: Conversation, outside: Outside, titles: Titles) -> LocalCommands:
+        commands = CommandRegistry(conversation.core, outside.ids, titles.first_message)
+        commands.register(Rename(conversation.core))
+        commands.register(
+            Shell(conversation.core, self._terminals, outside.terminals, outside.ids, conversation.language)
+        )
+        return commands
 
     def _extensions(self, conversation: Conversation, outside: Outside) -> Extensions:
         return Extensions(
@@ -233,6 +253,7 @@ class HostService:
     async def start(self) -> None:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
         await self._restore.run(self._agents.listed())
+        await self._terminals.restored()
         self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
         self._core.spawn(self._customizations.start(), "orphaned decisions")
 
@@ -243,7 +264,10 @@ class HostService:
             self._watch.cancel()
         self._mirror.close()
         await asyncio.gather(
-            self._turns.end_all(seconds), self._backings.close_all(seconds), self._close_servers(seconds)
+            self._turns.end_all(seconds),
+            self._backings.close_all(seconds),
+            self._close_servers(seconds),
+            self._terminals.close(seconds),
         )
         await self._agents.close(seconds)
         self.hooks.close()
@@ -298,6 +322,10 @@ class HostService:
             self._chat_released(released)
         elif released.kind == "session":
             self._session_released(released)
+        elif released.kind == "terminal":
+            self._terminals.released(released)
+        elif released.kind == "root":
+            self._terminals.root_changed(released)
         self._sites.applied(released)
 
     def _chat_released(self, released: Released) -> None:

@@ -83,6 +83,10 @@ class Terminal(Protocol):
 
 
 class Terminals(Protocol):
+    def shell(self, *, agent: bool) -> str | None:
+        """The program that `open` would start, as a path; None where there is none."""
+        ...
+
     async def open(self, opening: Opening) -> Terminal:
         """Start the person's shell. Raises OSError: no such directory, no shell, no pseudo-terminal left."""
         ...
@@ -94,6 +98,9 @@ class Terminals(Protocol):
 
 class NoTerminals:
     """Where no terminal can be had."""
+
+    def shell(self, *, agent: bool) -> str | None:
+        return None
 
     async def open(self, opening: Opening) -> Terminal:
         raise OSError("this host has no terminals")

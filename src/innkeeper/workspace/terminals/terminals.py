@@ -46,6 +46,12 @@ class LocalTerminals:
         self._withheld = frozenset(withheld)
         self._open: set[LocalTerminal] = set()
 
+    def shell(self, *, agent: bool) -> str | None:
+        try:
+            return find_shell(self._environment, agent=agent).path
+        except FileNotFoundError:
+            return None
+
     async def open(self, opening: Opening) -> "LocalTerminal":
         """Raises OSError."""
         if not os.path.isdir(opening.directory):  # noqa: ASYNC240 - one look, before anything is made

@@ -1,0 +1,45 @@
+"""`/rename <title>`: names the chat it is said in, in the default chat the session (K13, C1).
+
+Rules
+* The word counts in any case of letters. The title is one line of at most 200 characters; without one nothing happens,
+  and nothing is said.
+* A person gave this title: no later one of the host or an agent replaces it.
+"""
+
+import re
+from typing import Any, Final
+
+from innkeeper.host.core import Core, act
+from innkeeper.ports.local_commands import LocalOutput, LocalRequest
+from innkeeper.texts import text
+
+CHARACTERS: Final = 200
+_SAID: Final = re.compile(r"/rename(?:\s+(.*))?\Z", re.IGNORECASE | re.DOTALL)
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
+
+
+class Rename:
+    name = "rename"
+    anywhere = True
+    prefix = "/rename"
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+
+    def takes(self, words: str) -> str | None:
+        said = _SAID.match(words)
+        return None if said is None else " ".join((said.group(1) or "").split())[:CHARACTERS].rstrip()
+
+    def title(self, argument: str) -> str | None:
+        return None
+
+    async def run(self, request: LocalRequest, argument: str, output: LocalOutput) -> None:
+        session = self._core.head(request.session)
+        if not argument or session is None:
+            return
+        changes: list[dict[str, Any]] = []
+        if session.get("defaultChat") == request.chat:
+            changes.append({"type": "session/titleChanged", "title": argument})
+        changes.append({"type": "session/chatUpdated", "chat": request.chat, "changes": {"title": argument}})
+        if act(self._core, request.session, *changes):
+            output.say(text("local.renamed", title=_MARKUP.sub(r"\\\1", argument)))
