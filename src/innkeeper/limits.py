@@ -38,6 +38,9 @@ OUTBOX_BYTES: Final = 8 * MIB
 HANDSHAKE_SECONDS: Final = 10.0
 CLIENT_GRACE_SECONDS: Final = 30.0
 CHAT_IDLE_SECONDS: Final = 600.0
+RESIDENT_SESSIONS: Final = 10
+RESIDENCY_RETRY_SECONDS: Final = 30.0
+DRAFT_SECONDS: Final = 30.0
 SHUTDOWN_SECONDS: Final = 3.0
 
 CLIENT_REQUEST_SECONDS: Final = 30.0
@@ -63,6 +66,7 @@ QUEUED_MESSAGES: Final = 100
 EARLY_SIGNALS: Final = 1_000
 BACKING_BYTES: Final = 16 * KIB
 TITLE_CHARACTERS: Final = 60
+TITLE_SOURCE_CHARACTERS: Final = 20_000
 SUMMARY_DELAY_SECONDS: Final = 0.1
 AGENT_CLOSE_SECONDS: Final = 2.0
 
@@ -119,6 +123,27 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "s",
         "history",
         "How long a chat that nobody looks at, and in which nothing runs, stays in memory.",
+    ),
+    Limit(
+        "RESIDENT_SESSIONS",
+        RESIDENT_SESSIONS,
+        "count",
+        "history",
+        "Idle sessions that stay in memory with their agent and servers, beside those that somebody looks at.",
+    ),
+    Limit(
+        "RESIDENCY_RETRY_SECONDS",
+        RESIDENCY_RETRY_SECONDS,
+        "s",
+        "history",
+        "A session that could not leave memory is tried again at the latest after this.",
+    ),
+    Limit(
+        "DRAFT_SECONDS",
+        DRAFT_SECONDS,
+        "s",
+        "history",
+        "A session that a window opened and nobody used is gone so long after its last subscriber.",
     ),
     Limit("SHUTDOWN_SECONDS", SHUTDOWN_SECONDS, "s", "connection", "Flush, close 1012 and exit within this time."),
     Limit("CLIENT_REQUEST_SECONDS", CLIENT_REQUEST_SECONDS, "s", "request", "A request from the host to a client."),
@@ -232,17 +257,17 @@ LIMITS: Final[tuple[Limit, ...]] = (
         TERMINAL_CHARACTERS,
         "characters",
         "terminal",
-        "The content of a terminal. Beyond it the older part goes …",
+        "The content of a terminal; beyond it the older part goes.",
     ),
-    Limit("TERMINAL_KEPT_CHARACTERS", TERMINAL_KEPT_CHARACTERS, "characters", "terminal", "… and so much stays."),
+    Limit("TERMINAL_KEPT_CHARACTERS", TERMINAL_KEPT_CHARACTERS, "characters", "terminal", "What stays of it then."),
     Limit(
         "TERMINAL_FLUSH_SECONDS",
         TERMINAL_FLUSH_SECONDS,
         "s",
         "terminal",
-        "Output is collected so long, so that a busy program is few envelopes …",
+        "Output is collected so long, so that a busy program is few envelopes.",
     ),
-    Limit("TERMINAL_FLOOD_SECONDS", TERMINAL_FLOOD_SECONDS, "s", "terminal", "… and so long while it has to be cut."),
+    Limit("TERMINAL_FLOOD_SECONDS", TERMINAL_FLOOD_SECONDS, "s", "terminal", "The same while the content has to be cut."),
     Limit(
         "TERMINAL_READY_SECONDS",
         TERMINAL_READY_SECONDS,
@@ -270,6 +295,8 @@ FIXED: Final = frozenset(
         "TERMINAL_READY_SECONDS",
         "LOCAL_COMMAND_SECONDS",
         "SHUTDOWN_SECONDS",
+        "RESIDENCY_RETRY_SECONDS",
+        "DRAFT_SECONDS",
         "CLIENT_REQUEST_SECONDS",
         "SESSION_PAGE",
         "SESSION_PAGE_MAX",
@@ -284,6 +311,7 @@ FIXED: Final = frozenset(
         "EARLY_SIGNALS",
         "BACKING_BYTES",
         "TITLE_CHARACTERS",
+        "TITLE_SOURCE_CHARACTERS",
         "SUMMARY_DELAY_SECONDS",
         "AGENT_CLOSE_SECONDS",
         "CHANGESET_FILES",
