@@ -125,7 +125,8 @@ class Session:
         if request.resumed:
             output.emit(TextDelta("resumed", "resumed"))
             return
-        word, _, rest = request.text.partition(" ")
+        asked = request.text.rsplit("</side-conversation>", 1)[-1].strip()
+        word, _, rest = asked.partition(" ")
         behaviour = PROMPTS.get(word)
         if behaviour is None:
             output.emit(TextDelta(f"I do not know {request.text!r}.", "t"))

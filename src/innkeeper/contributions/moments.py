@@ -1,7 +1,6 @@
 """The values that hooks are given and give back, and the keys of mementos. Part of `contributions.spi`."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Generic, Literal, NamedTuple, Protocol, TypeVar
 
 from innkeeper.protocol.chat.state import Message, Turn
@@ -114,16 +113,14 @@ class HydratedChat(NamedTuple):
     config: Mapping[str, object] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class ChatKey(Generic[T]):
+class ChatKey(NamedTuple, Generic[T]):
     """A memento of a chat; made once, at module level. `initial` makes the first value of each entry."""
 
     name: str
     initial: Callable[[], T]
 
 
-@dataclass(frozen=True, slots=True)
-class SessionKey(Generic[T]):
+class SessionKey(NamedTuple, Generic[T]):
     """A memento of a session."""
 
     name: str

@@ -54,6 +54,9 @@ class HostChannels:
     def head(self, channel: str) -> Mapping[str, Any] | None:
         return self._core.head(channel)
 
+    async def load(self, channel: str) -> Mapping[str, Any] | None:
+        return await self._core.load(channel)
+
     def session_of(self, chat: str) -> str | None:
         return self._core.owner(chat)
 

@@ -10,16 +10,15 @@ Rules
 import json
 import logging
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from innkeeper.host.core import Core, act
 from innkeeper.host.views import State
 from innkeeper.limits import BACKING_BYTES
+from innkeeper.ports.contributed import BACKINGS
 from innkeeper.providers.spi import Backing, Branch
 
 log = logging.getLogger(__name__)
-
-BACKINGS: Final = "x-innkeeper/backings"
 
 
 def keep(core: Core, session: str, chat: str, data: Backing) -> None:

@@ -17,7 +17,7 @@ from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
 from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.kept import branch, kept
-from innkeeper.host.views import State, active_turn
+from innkeeper.host.views import State, active_turn, effective_values
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
 from innkeeper.providers.spi import Branch, ClientTool, ProviderError, ProviderSession, TurnRequest
@@ -72,7 +72,7 @@ class Requests:
             instructions=outgoing.instructions,
             history=tuple(chat.get("turns") or ()),
             context=await self._context(chat),
-            config=dict((session.get("config") or {}).get("values") or {}),
+            config=effective_values(session, asking.chat),
             customizations=eligible,
             resumed=asking.resumed,
             backing=kept(session, asking.chat),

@@ -3,6 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from innkeeper.ports.contributed import CHAT_CONFIG
+
 State = Mapping[str, Any]
 
 
@@ -90,6 +92,12 @@ def capability(info: State, name: str) -> State | None:
     """An agent's capability; None when it does not declare it: absence means no (AHP §13.9)."""
     value = (info.get("capabilities") or {}).get(name)
     return value if isinstance(value, Mapping) else None
+
+
+def effective_values(session: State, chat: str) -> dict[str, object]:
+    """The configuration that holds in a chat: the session's values, and the chat's own over them (K15)."""
+    own = ((session.get("_meta") or {}).get(CHAT_CONFIG) or {}).get(chat) or {}
+    return {**((session.get("config") or {}).get("values") or {}), **own}
 
 
 def plain(value: Any) -> str:

@@ -7,7 +7,7 @@ Rules
 """
 
 from collections.abc import Coroutine, Mapping
-from typing import Any, Literal, Protocol
+from typing import Any, Final, Literal, Protocol
 
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.local_commands import LocalCommands
@@ -18,6 +18,10 @@ from innkeeper.protocol.root.state import AgentInfo
 __all__ = ["Channels", "Configuration", "Declarations", "HostBridge", "LocalCommands", "Providers", "SessionTitles"]
 __all__ += ["Launch", "State", "Telemetry", "ToolCallTracker", "TurnTracker"]
 
+BACKINGS: Final = "x-innkeeper/backings"
+"""In a session's `_meta`: what providers keep about its chats, by chat."""
+CHAT_CONFIG: Final = "x-innkeeper/chatConfig"
+"""In a session's `_meta`: what chats are configured with themselves, by chat (K15)."""
 State = Mapping[str, Any]
 Launch = Literal["serve", "stdio", "embedded"]
 
@@ -44,6 +48,10 @@ class Channels(Protocol):
 
     def head(self, channel: str) -> State | None:
         """The newest state; None for a channel that is not there or not in memory."""
+        ...
+
+    async def load(self, channel: str) -> State | None:
+        """The newest state, brought into memory first where it is not; None for a channel that is not there."""
         ...
 
     def session_of(self, chat: str) -> str | None: ...
@@ -82,16 +90,20 @@ class Providers(Protocol):
 class SessionTitles(Protocol):
     """Titles of chats and sessions; one that a person gave always wins (K18)."""
 
-    def instruction(self, session: str, chat: str) -> str | None:
-        """What to ask the agent for, where the agent names the conversation itself."""
+    def shown(self, session: str, chat: str) -> str:
+        """The title that clients show; empty when there is none."""
         ...
 
-    def refine(self, session: str, chat: str, turn_id: str) -> None:
-        """The first turn has ended well: a better title may be made of it."""
+    def named(self, chat: str) -> str | None:
+        """The title that a person gave the chat while this host ran."""
         ...
 
-    def renamed(self, channel: str, title: str) -> None:
-        """A person named a chat or a session."""
+    def renamed(self, chat: str, title: str) -> None:
+        """A person named the chat: no title is made for it any more."""
+        ...
+
+    def refine(self, session: str, chat: str) -> None:
+        """A turn has ended well: a better title may be made, where the one that is shown is the host's own."""
         ...
 
 

@@ -57,6 +57,25 @@ class Entry:
         return self.kind is None
 
 
+class NoFiles:
+    """Nothing is there."""
+
+    def stat(self, path: str) -> Stat:
+        raise FileFault("missing")
+
+    def entries(self, path: str, limit: int) -> Sequence[Entry]:
+        raise FileFault("missing")
+
+    def read(self, path: str, limit: int) -> bytes:
+        raise FileFault("missing")
+
+    def real(self, path: str) -> str:
+        raise FileFault("missing")
+
+    def writable(self, path: str) -> bool:
+        return False
+
+
 class Files(Protocol):
     def stat(self, path: str) -> Stat: ...
 
