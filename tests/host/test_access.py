@@ -1,11 +1,11 @@
-"""The one table of what runs without asking (M6.3b, M6.8)."""
+"""The one table of full access (M6.3b)."""
 
 from collections.abc import Mapping
 from typing import Any
 
 import pytest
 
-from innkeeper.host.access import UNRESTRICTED_MODES, decide, denied_by, full_access
+from innkeeper.host.access import UNRESTRICTED_MODES, full_access
 
 
 def session(provider: str = "console", offered: list[str] | None = None, **values: Any) -> Mapping[str, Any]:
@@ -42,11 +42,8 @@ def test_modes_are_listed_for_the_agents_that_have_one() -> None:
     assert set(UNRESTRICTED_MODES) == {"claude", "codex"}
 
 
-@pytest.mark.parametrize("full", [True, False])
-def test_a_deny_is_stronger_than_every_access(full: bool) -> None:
-    """M6.8: a deny of any wins."""
-    state = session(autoApprove="autoApprove", permissions={"allow": ["t", "u"], "deny": ["t"]})
-    assert decide(state, "t", operator_full=full) == "deny"
-    assert decide(state, "u", operator_full=full, operator_denies={"u"}) == "deny"
-    assert (denied_by(state, "t"), denied_by(state, "u", operator_denies={"u"})) == ("session", "operator")
-    assert denied_by(state, "u") is None
+def test_the_effective_value_counts_where_there_are_more_layers_than_the_sessions() -> None:
+    """§5.6: own session, parent, host."""
+    assert full_access(session(), auto_approve="autoApprove") == "autoApprove"
+    assert full_access(session(autoApprove="autoApprove"), auto_approve="default") is None
+    assert full_access(session(offered=["default"]), auto_approve="autoApprove") is None

@@ -1,6 +1,5 @@
 import pytest
 
-from innkeeper.host.access import decide
 from innkeeper.host.backings import local_path
 from innkeeper.host.config import complete_values, host_properties, problem, whole_schema
 from innkeeper.protocol.check import check
@@ -63,24 +62,12 @@ def test_values_are_complete_known_and_checked():
         complete_values(schema, {"permissions": {"deny": [{}]}})
 
 
-@pytest.mark.parametrize(
-    ("config", "decision"),
-    [
-        ({}, "ask"),
-        ({"autoApprove": "default"}, "ask"),
-        ({"autoApprove": "assisted"}, "ask"),
-        ({"autoApprove": "autoApprove"}, "allow"),
-        ({"permissions": {"allow": ["t"]}}, "allow"),
-        ({"permissions": {"allow": ["other"]}}, "ask"),
-        ({"permissions": {"allow": ["t"], "deny": ["t"]}}, "deny"),
-        ({"autoApprove": "autoApprove", "permissions": {"deny": ["t"]}}, "deny"),
-        ({"permissions": {"allow": "t"}}, "ask"),
-        ({"permissions": ["t"]}, "ask"),
-    ],
-)
-def test_one_table_says_what_runs_without_asking(config, decision):
-    """M6.3b, architecture §3.8: unreadable means not allowed."""
-    assert decide({"config": {"values": config}}, "t") == decision
+def test_an_old_auto_approve_of_autopilot_becomes_the_mode():
+    """§5.6."""
+    schema = whole_schema({})
+    values = complete_values(schema, {"autoApprove": "autopilot"})
+    assert (values["autoApprove"], values["mode"]) == ("default", "autopilot")
+    assert complete_values(schema, {"autoApprove": "autopilot", "mode": "plan"})["mode"] == "plan"
 
 
 @pytest.mark.parametrize(

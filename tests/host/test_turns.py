@@ -179,16 +179,18 @@ async def test_signals_that_fit_no_state_mean_nothing(world, client):
     assert kinds(turn) == ["markdown", "systemNotification"] and text_of(turn) == "still fine"
 
 
-@pytest.mark.parametrize("approvals", ["default", "autoApprove"])
-async def test_what_an_agent_reports_and_asks_after_its_end_means_nothing(world, client, approvals):
-    """providers.spi: nothing is taken after the end; a question of an ended turn is denied (M6.4)."""
+@pytest.mark.parametrize(
+    ("approvals", "answer"), [("default", (False, "no-conversation")), ("autoApprove", (True, "user"))]
+)
+async def test_what_an_agent_reports_after_its_end_means_nothing_and_nobody_is_asked(world, client, approvals, answer):
+    """providers.spi: nothing is taken after the end. T14: what it asks is answered at once, by the rules."""
     _, chat = await client.new_session(config={"autoApprove": approvals})
     turn = await client.turn(chat, "late")
     session = world.service._backings.peek("ahp-session:/1")
     await asyncio.wait(session.late, timeout=5)
     await client.turn(chat, "hello", "t2")
     assert client.states[chat]["turns"][0] == turn
-    assert [(a.approved, a.reason) for a in session.late_answers] == [(False, "cancelled")]
+    assert [(a.approved, a.reason) for a in session.late_answers] == [answer]
 
 
 async def test_the_agent_gets_history_config_and_message(world, client):

@@ -14,6 +14,7 @@ from innkeeper.contributions.spi import Contribution
 from innkeeper.engine.effects import Frame
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
+from innkeeper.host.approvals import Approving
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
@@ -224,9 +225,11 @@ class World:
         options: Mapping[str, object] | None = None,
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
+        approving: Approving | None = None,
     ) -> None:
         self.ground = ground or Ground()
         self.records = records or MemoryRecords()
+        self.approving = approving
         self.log = log or MemoryLog()
         self.mcp = mcp or FakeMcp()
         self.settings = settings or HostSettings(version="1.2.3", summary_delay=0.001, close_timeout=0.2)
@@ -245,7 +248,7 @@ class World:
         image = await self.log.open()
         self.hub = Hub(image, settings=HubSettings(), policy=policy, methods=HOST_METHODS)
         self.driver = Driver(self.hub, self.log, self.clock, decisions=image.decisions)
-        conversation = Conversation(self.driver, self.settings)
+        conversation = Conversation(self.driver, self.settings, self.approving)
         self.conversation = conversation
         self.mcp.questions = conversation.questions
         console = ConsoleProvider(self.mcp, self.ids)

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from functools import cache
 from typing import Any
 
+from innkeeper.host.approval.layers import migrated
 from innkeeper.host.faults import bad_params
 from innkeeper.host.worktrees.options import NAMES
 from innkeeper.texts import text
@@ -78,7 +79,7 @@ def whole_schema(of_provider: Schema, placing: Mapping[str, Schema] | None = Non
 def complete_values(schema: Schema, given: Values) -> dict[str, Any]:
     """The given values that the schema knows, with defaults. Raises RpcError (-32602) naming the path of a bad one."""
     properties: Mapping[str, Schema] = schema["properties"]
-    values: dict[str, Any] = {}
+    given, values = migrated(given), {}
     for name, prop in properties.items():
         if name in given and given[name] is not None and not prop.get("readOnly"):
             if (why := problem(f"config.{name}", prop, given[name])) is not None:

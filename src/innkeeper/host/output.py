@@ -4,24 +4,24 @@ Rules
 * Signals keep their order. They go into the state once a loop tick, adjacent deltas as one, so that not every token
   is an envelope; before anything is asked, and before the turn ends, what waits goes first.
 * After the end of the turn nothing is taken any more.
-* What the agent may not run by itself is decided by the session's configuration, else by a person (`host.access`).
-* A call of a project's MCP server is asked about once, by the gate, not by its agent as well (M6.8).
+* What the agent may not run by itself is decided by the approval rules, else by a person (`host.approvals`).
+* In autopilot what the agent asks is answered by the request itself, where it says how, and else declined.
 """
 
 import asyncio
 import logging
 from typing import Any, Protocol
 
-from innkeeper.host import access
+from innkeeper.host.approvals import Approvals
+from innkeeper.host.autopilot import by_itself
 from innkeeper.host.core import Core, act
 from innkeeper.host.kept import keep
-from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.running import RunningTurn
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.signals import merged
 from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
-from innkeeper.host.views import State, active_turn, customization, input_request, tool_call
+from innkeeper.host.views import State, active_turn, input_request, tool_call
 from innkeeper.host.waits import Waits
 from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
@@ -30,9 +30,6 @@ from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
 
-SERVER_META = "x-innkeeper/mcp"
-"""Under which key the host's own MCP servers describe themselves: what a client bundles has none."""
-
 
 class OutputParts(Protocol):
     """What outputs share: a part of what turns are made of."""
@@ -40,7 +37,7 @@ class OutputParts(Protocol):
     @property
     def core(self) -> Core: ...
     @property
-    def questions(self) -> ConversationQuestions: ...
+    def approvals(self) -> Approvals: ...
     @property
     def waits(self) -> Waits: ...
     @property
@@ -56,11 +53,10 @@ class Output:
         self._turn = turn
         self._core = parts.core
         self._router = router
-        self._questions = parts.questions
+        self._approvals = parts.approvals
         self._waits = parts.waits
         self._titles = parts.titles
         self._timeout = parts.settings.question_timeout
-        self._settings = parts.settings
         self._pending: list[Signal] = []
         self._scheduled = False
         self._open = True
@@ -101,28 +97,15 @@ class Output:
         place = await self._place(subagent)
         if place is None:
             return Answer(False, reason="cancelled")
-        chat, turn_id = place
-        turn = active_turn(self._core.head(chat), turn_id)
-        if turn is None:
-            return Answer(False, reason="cancelled")
-        asked = tool_call(turn, call)
-        match self._decision(asked):
-            case "deny":
-                why = text("question.deniedBySetting")
-                act(self._core, chat, *_denied(turn_id, call, confirmation, why))
-                return Answer(False, reason="user", message=why)
-            case decision if decision == "allow" or self._is_gated(asked):
-                confirmed = "setting" if decision == "allow" else "not-needed"
-                act(self._core, chat, _approved(turn_id, call, confirmation, confirmed))
-                return Answer(True, next((o.id for o in confirmation.options if o.kind == "approve"), None))
-            case _:
-                return await self._questions.ask(chat, turn_id, call, confirmation)
+        return await self._approvals.confirm(*place, call, confirmation)
 
     async def ask(self, request: ChatInputRequest) -> InputAnswer:
         self.flush()
         chat, turn_id, id = self._turn.chat, self._turn.turn_id, request["id"]
         if active_turn(self._core.head(chat), turn_id) is None:
             return InputAnswer("cancel")
+        if self._approvals.mode(self._turn.session) == "autopilot":
+            return self._answered_by_itself(chat, request)
         answered = self._waits.open(chat, turn_id, _Completed(id))
         act(self._core, chat, {"type": "chat/inputRequested", "request": request})
         try:
@@ -138,13 +121,14 @@ class Output:
         if place is None:
             return _unsuccessful(text("clientTool.unknownCall"))
         chat, turn_id = place
+        started = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}
         ready = {
             "type": "chat/toolCallReady",
             "turnId": turn_id,
             "toolCallId": call,
             "invocationMessage": invocation,
             "toolInput": tool_input,
-            "confirmed": "not-needed",
+            "confirmed": started.get("confirmed") or "not-needed",
         }
         ended = self._waits.open(chat, turn_id, lambda turn: _ended_call(turn, call))
         act(self._core, chat, ready)
@@ -181,20 +165,18 @@ class Output:
             return None
         return place
 
-    def _decision(self, call: State | None) -> access.Decision:
-        session, tool = self._core.head(self._turn.session) or {}, str((call or {}).get("toolName", ""))
-        settings = self._settings
-        return access.decide(session, tool, operator_full=settings.full_access, operator_denies=settings.denied_tools)
-
-    def _is_gated(self, call: State | None) -> bool:
-        """Whether the call goes to a server that this host mounted for the project, by what the host itself says."""
-        contributor = (call or {}).get("contributor") or {}
-        if contributor.get("kind") != "mcp":
-            return False
-        session = self._core.head(self._turn.session) or {}
-        server = customization(session, str(contributor.get("customizationId"))) or {}
-        described = (server.get("_meta") or {}).get(SERVER_META) or {}
-        return server.get("type") == "mcpServer" and bool(described) and described.get("scope") != "host"
+    def _answered_by_itself(self, chat: str, request: ChatInputRequest) -> InputAnswer:
+        """In autopilot nobody is asked; question and answer stand in the conversation."""
+        answer = by_itself(request)
+        completed: dict[str, Any] = {
+            "type": "chat/inputCompleted",
+            "requestId": request["id"],
+            "response": answer.response,
+        }
+        if answer.answers:
+            completed["answers"] = dict(answer.answers)
+        act(self._core, chat, {"type": "chat/inputRequested", "request": request}, completed)
+        return answer
 
     def _owner_is_here(self, chat: str, turn_id: str, call: str) -> bool:
         state = tool_call(active_turn(self._core.head(chat), turn_id), call) or {}
@@ -236,27 +218,6 @@ def failed_call(turn_id: str, call: str, why: str) -> dict[str, Any]:
 
 def _unsuccessful(why: str) -> ToolCallResult:
     return {"success": False, "pastTenseMessage": why, "error": {"message": why}}
-
-
-def _approved(turn_id: str, call: str, confirmation: Confirmation, confirmed: str) -> dict[str, Any]:
-    ready: dict[str, Any] = {
-        "type": "chat/toolCallReady",
-        "turnId": turn_id,
-        "toolCallId": call,
-        "invocationMessage": confirmation.invocation,
-        "confirmed": confirmed,
-    }
-    if confirmation.tool_input is not None:
-        ready["toolInput"] = confirmation.tool_input
-    return ready
-
-
-def _denied(turn_id: str, call: str, confirmation: Confirmation, why: str) -> tuple[dict[str, Any], ...]:
-    """A call that the configuration denies is shown as denied; nobody is asked."""
-    base = {"turnId": turn_id, "toolCallId": call}
-    ready = {"type": "chat/toolCallReady", **base, "invocationMessage": confirmation.invocation}
-    denied = {"type": "chat/toolCallConfirmed", **base, "approved": False, "reason": "denied", "reasonMessage": why}
-    return ready, denied
 
 
 def _ended_call(turn: State, call: str) -> State | None:

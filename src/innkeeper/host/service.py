@@ -24,9 +24,10 @@ from innkeeper.engine.effects import (
     Released,
     Subscribed,
 )
-from innkeeper.host import access, trackers
+from innkeeper.host import trackers
 from innkeeper.host.admission import Admission, Bridge
 from innkeeper.host.agents import Agents
+from innkeeper.host.approvals import Approvals, Approving
 from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
 from innkeeper.host.chats import Chats
@@ -89,23 +90,22 @@ DIRECTORY_CHANGES = frozenset(
 class Conversation:
     """What asks people, built on the driver before the gateway and the agents that need it."""
 
-    def __init__(self, driver: Driver, settings: HostSettings) -> None:
+    def __init__(self, driver: Driver, settings: HostSettings, approving: Approving | None = None) -> None:
         self._settings = settings
         self._locale = driver.hub.client_locale
         self.core: Core = DriverCore(driver)
         self.waits = Waits()
         self.running = RunningTurns()
         self.questions = ConversationQuestions(self.core, self.waits, self.running, timeout=settings.question_timeout)
+        self.approvals = Approvals(self.core, self.questions, settings, approving)
 
     def full_access(self, session: str) -> bool:
         """Whether the session runs with full access now, by the one table (M6.3b)."""
-        state = self.core.head(session) or {}
-        return access.full_access(state, operator_full=self._settings.full_access) is not None
+        return self.approvals.full_access(session)
 
     def rules(self, session: str, tool: str) -> Rules:
-        """What the approval rules say of a tool, by its qualified name (M6.8). No rule asks on purpose so far."""
-        state = self.core.head(session) or {}
-        return Rules(access.denied_by(state, tool, operator_denies=self._settings.denied_tools))
+        """What the approval rules say of a tool, by its qualified name (M6.8)."""
+        return self.approvals.rules(session, tool)
 
     def language(self, caller: Caller) -> Lang:
         """For the texts of a question that is asked because of somebody's turn: their client's `locale`, then the
@@ -181,7 +181,7 @@ class HostService:
             TurnParts(
                 core=core,
                 requests=requests,
-                questions=conversation.questions,
+                approvals=conversation.approvals,
                 hooks=self.hooks,
                 admission=admission,
                 commands=commands,

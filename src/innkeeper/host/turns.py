@@ -19,13 +19,13 @@ from innkeeper.contributions.dispatch import Dispatcher
 from innkeeper.contributions.spi import Handled, Reject
 from innkeeper.engine.effects import Act, Change, Released
 from innkeeper.host.admission import Admission
+from innkeeper.host.approvals import Approvals
 from innkeeper.host.asking import Asking, sender
 from innkeeper.host.core import Core, act
 from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed, turn_end
 from innkeeper.host.faults import logged
 from innkeeper.host.local_output import CommandOutput
 from innkeeper.host.output import Output
-from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.requests import Requests
 from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.settings import HostSettings
@@ -49,7 +49,7 @@ class TurnParts:
 
     core: Core
     requests: Requests
-    questions: ConversationQuestions
+    approvals: Approvals
     hooks: Dispatcher
     admission: Admission
     commands: LocalCommands

@@ -3,7 +3,11 @@
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple, Protocol
+from typing import Final, Literal, NamedTuple, Protocol
+
+
+APPROVED_BY_SETTING: Final = "x-innkeeper/approvedBySetting"
+"""Key of a call's `_meta`: the configuration approved it, and its client goes ahead without asking (C25)."""
 
 
 class Caller(NamedTuple):

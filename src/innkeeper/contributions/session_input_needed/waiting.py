@@ -9,6 +9,8 @@ Rules
 from collections.abc import Mapping
 from typing import Any
 
+from innkeeper.ports.questions import APPROVED_BY_SETTING
+
 State = Mapping[str, Any]
 
 RELEVANT = frozenset(
@@ -75,6 +77,8 @@ def _entry(chat_uri: str, turn_id: str, part: Mapping[str, Any]) -> dict[str, An
 
 def _kind_of_call(call: Mapping[str, Any]) -> str | None:
     match call.get("status"):
+        case "pending-confirmation" if (call.get("_meta") or {}).get(APPROVED_BY_SETTING) is True:
+            return None
         case "pending-confirmation" | "pending-result-confirmation":
             return "toolConfirmation"
         case "auth-required":
