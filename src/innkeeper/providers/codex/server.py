@@ -58,6 +58,7 @@ class AppServer:
         self.own_servers: Sequence[str] = ()
         """Names of MCP servers in its own `config.toml`."""
         self.version = "?"
+        self._given_up = False
         self._listeners: dict[str, Listener] = {}
         self._claimed: dict[str, asyncio.Event] = {}
         self._early: dict[str, deque[tuple[str, Message]]] = {}
@@ -66,7 +67,7 @@ class AppServer:
 
     @property
     def alive(self) -> bool:
-        return not self._rpc.ended
+        return not (self._rpc.ended or self._given_up)
 
     async def introduce(self) -> None:
         info = {"name": "innkeeper", "title": "Innkeeper", "version": running_version()}
@@ -83,6 +84,7 @@ class AppServer:
             raise exited(self.process) from None
         except TimeoutError:
             log.warning("codex %d does not answer %s; it is ended", self.process.pid, method)
+            self._given_up = True
             self._keep(self.process.close())
             raise unresponsive() from None
 

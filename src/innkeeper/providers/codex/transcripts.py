@@ -48,7 +48,7 @@ async def adopted(server: AppServer, theirs: Path | None, ours: Path, id: str) -
         raise _unknown()
     try:
         _copy(source, ours / source.relative_to(theirs))
-        await server.call("thread/read", threadId=id)
+        await _indexed(server, id)
         turns: list[Turn] = []
         cursor: object = None
         while True:
@@ -63,6 +63,21 @@ async def adopted(server: AppServer, theirs: Path | None, ours: Path, id: str) -
         log.warning("codex: a transcript cannot be adopted: %s", type(error).__name__)
         raise _unknown() from None
     return Adopted(turns, {"thread": id})
+
+
+async def _indexed(server: AppServer, id: str) -> None:
+    """Codex lists the turns of a thread that it has had in memory once."""
+    config = {"projects": {"/": {"trust_level": "untrusted"}}}
+    await server.call(
+        "thread/resume",
+        threadId=id,
+        cwd="/",
+        excludeTurns=True,
+        approvalPolicy="never",
+        sandbox="read-only",
+        config=config,
+    )
+    server.unload(id)
 
 
 def _unknown() -> ProviderError:
@@ -101,13 +116,23 @@ def _transcript(file: Path) -> Transcript | None:
         payload = entry.get("payload") or {}
         if entry.get("type") == "session_meta":
             meta = payload
-        elif entry.get("type") == "event_msg" and payload.get("type") == "user_message":
-            title = " ".join(str(payload.get("message", "")).split())[:TITLE_CHARACTERS]
+        elif entry.get("type") == "event_msg" and (said := _said(payload)):
+            title = " ".join(said.split())[:TITLE_CHARACTERS]
             break
     if meta is None or not title or isinstance(meta.get("source"), Mapping):
         return None
     modified = datetime.fromtimestamp(_modified(file), UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     return Transcript(str(_id(file)), title, str(meta.get("cwd") or "") or None, modified)
+
+
+def _said(payload: Mapping[str, Any]) -> str:
+    """What a person said, as this version of Codex writes it and as older ones did."""
+    if payload.get("type") == "user_message":
+        return str(payload.get("message") or "")
+    item = payload.get("item") or {}
+    if payload.get("type") != "item_completed" or item.get("type") != "UserMessage":
+        return ""
+    return "\n".join(str(one.get("text") or "") for one in item.get("content") or ())
 
 
 def _head(file: Path) -> Iterator[Mapping[str, Any]]:
