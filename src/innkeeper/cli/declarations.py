@@ -79,7 +79,7 @@ def presets(directory: Path, as_json: bool) -> None:
     """Its help is in the catalogue."""
     from innkeeper.cli.output import print_json, print_table
 
-    available = _settings()[0]
+    available = read_settings_of_user()[0]
     rows = [
         {
             "id": preset.id,
@@ -119,7 +119,7 @@ def _read(directory: Path) -> "tuple[Resolved, McpSettings]":
     """What the directory declares, and the settings it was read with."""
     from innkeeper.mcp.declarations.resolve import Reading, Resolver
 
-    available, settings, configured = _settings()
+    available, settings, configured = read_settings_of_user()
     reading = Reading(
         environment=dict(os.environ),
         inputs=settings.input_values,
@@ -131,7 +131,7 @@ def _read(directory: Path) -> "tuple[Resolved, McpSettings]":
     return Resolver().resolve(os.fspath(directory), reading), settings
 
 
-def _settings() -> "tuple[Available, McpSettings, Any]":
+def read_settings_of_user() -> "tuple[Available, McpSettings, Any]":
     """The operator's presets, trust and inputs. Raises HostError CONFIG_INVALID or SECRETS_UNREADABLE."""
     from innkeeper.errors import HostError
     from innkeeper.mcp.declarations.custom import PresetInvalid, available_presets

@@ -19,6 +19,8 @@ _EXITS = {
     "DECLARATION_CHANGED": exit_codes.REFUSED,
     "CONFIRMATION_NEEDED": exit_codes.REFUSED,
     "SETTING_OPERATOR_ONLY": exit_codes.REFUSED,
+    "EDIT_FIELD": exit_codes.USAGE,
+    "EDIT_PRESET": exit_codes.USAGE,
     "SETTING_UNKNOWN": exit_codes.USAGE,
     "SETTING_VALUE": exit_codes.USAGE,
     "TOKEN_WRONG": exit_codes.REFUSED,
@@ -53,10 +55,15 @@ class Told:
     exit_code: int
     code: str | None = None
     remedy: str = ""
+    place: tuple[str, int | None] | None = None
+    """File and line, where the failure is about a file of the user."""
 
     def document(self) -> dict[str, object]:
         """The shape under `--json`."""
-        return {"version": 1, "error": {"code": self.code, "message": self.message, "remedy": self.remedy or None}}
+        error: dict[str, object] = {"code": self.code, "message": self.message, "remedy": self.remedy or None}
+        if self.place is not None:
+            error |= {"file": self.place[0], "line": self.place[1]}
+        return {"version": 1, "error": error}
 
 
 def tell(error: Exception) -> Told | None:
@@ -65,7 +72,9 @@ def tell(error: Exception) -> Told | None:
         return Told(error.message, error.exit_code, error.code, error.remedy)
     if isinstance(error, HostError):
         exit_code = _EXITS.get(error.code, exit_codes.FAILED)
-        return Told(error.message(LANGUAGE), exit_code, error.code, error.remedy(LANGUAGE))
+        file, line = getattr(error, "file", None), getattr(error, "line", None)
+        place = (file, line or None) if isinstance(file, str) and file else None
+        return Told(error.message(LANGUAGE), exit_code, error.code, error.remedy(LANGUAGE), place)
     if isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
         only = error.exceptions[0]
         return tell(only) if isinstance(only, Exception) else None

@@ -6,7 +6,17 @@ A call that a person makes here counts as their Allow once; a server that is dis
 import click
 
 from innkeeper.cli import declarations
-from innkeeper.cli.mcp import authorizing, calling, connecting, inputs, listing, permissions, trusting
+from innkeeper.cli.mcp import (
+    authorizing,
+    calling,
+    connecting,
+    editing,
+    inputs,
+    listing,
+    permissions,
+    scanning,
+    trusting,
+)
 from innkeeper.cli.words import text
 
 
@@ -34,6 +44,13 @@ for command in (
     trusting.trust,
     trusting.untrust,
     inputs.inputs,
+    editing.add,
+    editing.set_field,
+    editing.unset,
+    editing.remove,
+    editing.copy,
+    editing.migrate,
+    scanning.scan,
     declarations.check,
     declarations.explain,
     declarations.presets,

@@ -40,6 +40,7 @@ from innkeeper.mcp.editor.readback import (
     resolved,
 )
 from innkeeper.mcp.editor.refusals import EditRefused, refused
+from innkeeper.mcp.editor.scan import scan
 from innkeeper.mcp.editor.sheets import SYNTAXES, Sheet, Target, read_sheet, sheet_of
 from innkeeper.mcp.editor.transaction import Transaction
 from innkeeper.mcp.settings import McpSettings, key_of_directory
@@ -49,6 +50,7 @@ from innkeeper.ports.mcp_editing import (
     DeclarationPlace,
     EditOutcome,
     OpenedDeclaration,
+    ScanReport,
 )
 
 log = logging.getLogger(__name__)
@@ -92,13 +94,21 @@ class Editor:
             return self._declaring(target_of(available, preset, file, workspace), workspace, server, file)
         if server is None:
             return new_target(available, workspace, self._last)
-        for target in all_targets(available.enabled):
+        found = self.declaring(workspace, server)
+        if not found:
+            raise EditRefused("EDIT_NO_SERVER", "", server=server)
+        return found[0]
+
+    def declaring(self, workspace: str, server: str) -> list[Target]:
+        """The files of enabled presets that declare the server, each once; what cannot be read declares nothing."""
+        found: dict[str, Target] = {}
+        for target in all_targets(self._ground.available().enabled):
             try:
                 if self._read(workspace, target).member(server) is not None:
-                    return target
+                    found.setdefault(target.file, target)
             except EditRefused:
                 continue
-        raise EditRefused("EDIT_NO_SERVER", "", server=server)
+        return list(found.values())
 
     def open(
         self, workspace: str, server: str | None, preset: str | None, file: str | None, *, reveal: bool = False
@@ -126,6 +136,10 @@ class Editor:
             findings(found),
             self._loads_by(workspace, server),
         )
+
+    def scan(self, workspace: str) -> ScanReport:
+        """Who declares the same server where (M11.3)."""
+        return scan(self._ground, workspace)
 
     # -- changing ------------------------------------------------------------------------------------------------
 
