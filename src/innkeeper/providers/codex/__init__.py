@@ -5,6 +5,6 @@ from innkeeper.providers.spi import Provider, Surroundings
 
 def provider(surroundings: Surroundings) -> Provider:
     """Cheap: nothing is started and nothing of the SDK is imported."""
-    from innkeeper.providers.codex.provider import CodexProvider
+    from innkeeper.providers.codex.agent import CodexProvider
 
     return CodexProvider(surroundings)

@@ -7,11 +7,11 @@ Rules
 * A changed input cannot be given to Codex: such an approval is a denial that says what to run instead.
 """
 
-import re
+import shlex
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
-from innkeeper.ports.questions import Answer, Confirmation, Option
+from innkeeper.ports.questions import Answer, Confirmation, Intent
 from innkeeper.protocol.chat.state import ChatInputRequest
 from innkeeper.providers.codex.items import Call, Items
 from innkeeper.providers.codex.rpc import Message, NotOffered
@@ -23,14 +23,15 @@ Tell = Callable[[str | None, str], Awaitable[None]]
 """Gives the agent, or a child of it, a message of the host's."""
 
 DENIED_LEGACY: Final = {"decision": "denied"}
-_TOOL: Final = re.compile(r'tool "(?P<tool>[^"]+)"')
 
 
 class Approvals:
     """The requests of one turn, its children's included."""
 
-    def __init__(self, output: TurnOutput, items: Items, tell: Tell) -> None:
+    def __init__(self, output: TurnOutput, items: Items, tell: Tell, *, sandboxed: bool = False) -> None:
+        """`sandboxed`: Codex asks about commands that stay in its sandbox too."""
         self._output = output
+        self._sandboxed = sandboxed
         self._items = items
         self._tell = tell
         self._asked = 0
@@ -57,17 +58,34 @@ class Approvals:
         item = {"type": "commandExecution", "id": params.get("itemId"), **_given(params, "command", "cwd")}
         call = self._items.start(item, self._items.subagent(params.get("threadId")))
         shown = str(params.get("command") or params.get("reason") or "")
-        return await self._decision(call, text("codex.ask.command"), shown, params)
+        return await self._decision(call, text("codex.ask.command"), shown, params, self._shell(params))
 
     async def _edit(self, params: Message) -> Mapping[str, object]:
         item = {"type": "fileChange", "id": params.get("itemId")}
         call = self._items.start(item, self._items.subagent(params.get("threadId")))
         shown = str(params.get("reason") or text("codex.ask.edit"))
-        return await self._decision(call, text("codex.ask.edit"), shown, params)
+        intent = Intent("write", paths=call.paths, leaves_sandbox=True) if call.paths else None
+        return await self._decision(call, text("codex.ask.edit"), shown, params, intent)
 
-    async def _decision(self, call: Call, title: str, shown: str, params: Message) -> Mapping[str, object]:
+    def _shell(self, params: Message) -> Intent:
+        """A command that is asked about because its kind is not trusted stays in the sandbox; every other one asks
+        because it would leave it."""
+        command, language = unwrapped(str(params.get("command") or ""))
+        stays = self._sandboxed and not any(params.get(name) for name in ("reason", "additionalPermissions"))
+        where = params.get("cwd")
+        return Intent(
+            "shell",
+            command=command,
+            language=language,
+            directory=str(where) if where else None,
+            leaves_sandbox=not stays,
+        )
+
+    async def _decision(
+        self, call: Call, title: str, shown: str, params: Message, intent: Intent | None
+    ) -> Mapping[str, object]:
         given = encode({**_given(params, "command", "cwd", "reason", "grantRoot")}).decode()
-        answer = await self._confirm(call, title, shown, given)
+        answer = await self._confirm(call, title, shown, given, intent)
         return {"decision": "accept" if answer.approved else "decline"}
 
     async def _permissions(self, params: Message) -> Mapping[str, object]:
@@ -75,7 +93,8 @@ class Approvals:
         item = {"type": "requestPermissions", "id": params.get("itemId")}
         call = self._items.start(item, self._items.subagent(params.get("threadId")))
         shown = str(params.get("reason") or text("codex.ask.permissions"))
-        answer = await self._confirm(call, text("codex.ask.permissions"), shown, encode(wanted).decode())
+        intent = Intent("tool", tool="requestPermissions", leaves_sandbox=True)
+        answer = await self._confirm(call, text("codex.ask.permissions"), shown, encode(wanted).decode(), intent)
         return {"permissions": wanted if answer.approved else {}, "scope": "turn"}
 
     async def _elicitation(self, params: Message) -> Mapping[str, object]:
@@ -87,7 +106,9 @@ class Approvals:
             return {"action": "decline", "content": None, "_meta": None}
         given = encode(call.arguments).decode() if call.arguments is not None else None
         shown = text("codex.ask.tool", server=str(params.get("serverName")))
-        answer = await self._confirm(call, str(params.get("message") or shown), shown, given)
+        answer = await self._confirm(
+            call, str(params.get("message") or shown), shown, given, Intent("mcp", tool=call.tool)
+        )
         return {"action": "accept" if answer.approved else "decline", "content": {}, "_meta": None}
 
     def _called(self, params: Message, meta: Mapping[str, Any]) -> Call | None:
@@ -99,13 +120,9 @@ class Approvals:
                 return call
         return None
 
-    async def _confirm(self, call: Call, title: str, shown: str, given: str | None) -> Answer:
+    async def _confirm(self, call: Call, title: str, shown: str, given: str | None, intent: Intent | None) -> Answer:
         call.asked = True
-        options = (
-            Option("once", text("codex.option.once"), "approve"),
-            Option("deny", text("codex.option.deny"), "deny"),
-        )
-        confirmation = Confirmation(title, shown, given, options)
+        confirmation = Confirmation(title, shown, given, intent=intent)
         answer = await self._output.confirm(call.id, confirmation, subagent=call.subagent)
         call.runs = answer.approved
         if answer.approved and answer.edited_input is not None:
@@ -149,6 +166,18 @@ class Approvals:
     def _id(self, params: Message) -> str:
         self._asked += 1
         return f"{params.get('itemId') or params.get('elicitationId') or params.get('turnId')}-{self._asked}"
+
+
+def unwrapped(command: str) -> tuple[str, str | None]:
+    """The script in `/bin/bash -lc '…'`, as Codex shows what it runs, and its language; None where it is none."""
+    try:
+        words = shlex.split(command)
+    except ValueError:
+        return command, None
+    shell = words[0].rpartition("/")[2] if words else ""
+    if len(words) == 3 and shell in ("bash", "sh") and words[1] in ("-c", "-lc"):
+        return words[2], shell
+    return command, None
 
 
 def _given(params: Message, *names: str) -> dict[str, object]:

@@ -7,7 +7,7 @@ Rules
 * Output of a running command is given whole, at most every `PROGRESS_SECONDS`, and only its end where it is long.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, cast
 
@@ -49,6 +49,10 @@ class Call:
     subagent: str | None
     server: str | None = None
     arguments: object = None
+    tool: str | None = None
+    """Its name as the model knows it."""
+    paths: Sequence[str] = ()
+    """Files that it edits, where that is known."""
     asked: bool = False
     """Somebody was asked about it, or is being asked."""
     runs: bool = False
@@ -134,7 +138,9 @@ class Items:
         call = self.calls[id] = Call(id, subagent)
         if item.get("type") == "mcpToolCall":
             call.server, call.arguments = str(item.get("server")), item.get("arguments")
+        call.paths = [str(one["path"]) for one in item.get("changes") or () if one.get("path")]
         name, given, contributor = described(item, self.ids)
+        call.tool = name
         self.emit(ToolStarted(id, name, _display(item, name), contributor=contributor, subagent=subagent))
         if given is not None:
             self.emit(ToolInputDelta(id, given, subagent=subagent))

@@ -218,7 +218,8 @@ class CodexSession:
             child=lambda child, call: turn.adopt(child, call),
         )
         turn = RunningTurn(server, thread.id, items, output)
-        turn.approvals = Approvals(output, items, turn.tell)
+        untrusted = settings.approval_policy(request.config) == "untrusted"
+        turn.approvals = Approvals(output, items, turn.tell, sandboxed=untrusted)
         turn.client_tools = {_dynamic(tool)["name"]: tool for tool in request.client_tools}
         return turn
 
