@@ -21,7 +21,7 @@ from innkeeper.texts import text
 Schema = Mapping[str, Any]
 Values = Mapping[str, Any]
 
-HOST_PROPERTIES = (*NAMES, "autoApprove", "permissions", "mode")
+HOST_PROPERTIES = ("autoApprove", "permissions", "mode")
 TYPES: Mapping[str, tuple[type, ...]] = {
     "string": (str,),
     "number": (int, float),
@@ -68,8 +68,9 @@ def _tools(name: str) -> Schema:
 def whole_schema(of_provider: Schema, placing: Mapping[str, Schema] | None = None) -> dict[str, Any]:
     """The host's properties, first of all `placing`: where the session works; then the agent's."""
     own = {**(placing or {}), **host_properties()}
+    taken = _owned(placing)
     agents = (of_provider.get("properties") or {}).items()
-    others = {name: prop for name, prop in agents if name not in HOST_PROPERTIES}
+    others = {name: prop for name, prop in agents if name not in taken}
     schema: dict[str, Any] = {"type": "object", "properties": {**own, **others}}
     if required := [name for name in of_provider.get("required") or () if name in others]:
         schema["required"] = required
@@ -90,9 +91,15 @@ def complete_values(schema: Schema, given: Values) -> dict[str, Any]:
     return values
 
 
-def provider_values(values: Values) -> dict[str, Any]:
+def provider_values(values: Values, placing: Mapping[str, Schema] | None = None) -> dict[str, Any]:
     """The values without the host's own: what an agent sees when it is asked for its schema."""
-    return {name: value for name, value in values.items() if name not in HOST_PROPERTIES}
+    taken = _owned(placing)
+    return {name: value for name, value in values.items() if name not in taken}
+
+
+def _owned(placing: Mapping[str, Schema] | None) -> tuple[str, ...]:
+    """The names that no agent can have. A host that places no session leaves `branch` and its like to the agents."""
+    return (*NAMES, *HOST_PROPERTIES) if placing else HOST_PROPERTIES
 
 
 def problem(path: str, schema: Schema, value: Any) -> str | None:
