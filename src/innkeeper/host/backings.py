@@ -60,6 +60,10 @@ class Backings:
             return None
         return opening.result()
 
+    def is_opening(self, session: str) -> bool:
+        opening = self._open.get(session)
+        return opening is not None and not opening.done()
+
     async def close(self, session: str, seconds: float) -> None:
         """End the session's agent. Idempotent."""
         opening = self._open.pop(session, None)

@@ -47,9 +47,13 @@ Handler = Callable[[Asker, Params], Awaitable[object]]
 class Commands:
     """The table, and the one way to run it."""
 
-    def __init__(self, table: Mapping[str, Handler], ids: Ids) -> None:
+    def __init__(
+        self, table: Mapping[str, Handler], ids: Ids, about: Callable[[str], None] = lambda _channel: None
+    ) -> None:
+        """`about` is told the channel of each command before it runs."""
         self._table = MappingProxyType(dict(table))
         self._ids = ids
+        self._about = about
 
     @property
     def methods(self) -> frozenset[str]:
@@ -57,6 +61,7 @@ class Commands:
 
     async def run(self, command: Command) -> object:
         """The result. Raises RpcError, nothing else."""
+        self._about(str(command.params.get("channel")))
         try:
             return await self._table[command.method](Asker(command.client_id, command.connection), command.params)
         except Exception as error:

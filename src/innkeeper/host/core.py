@@ -8,7 +8,7 @@ Rules
 """
 
 import asyncio
-from collections.abc import Coroutine, Mapping, Sequence
+from collections.abc import Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from innkeeper.engine.effects import Act, Admit, Change, JsonObject, Refuse
@@ -75,6 +75,10 @@ class Core(Protocol):
         """Raises StorageFailed; nothing of the changes has then taken effect."""
         ...
 
+    async def store_all(self, channels: Iterable[str]) -> None:
+        """What has left of them is durable when this returns. Raises StorageFailed; nothing is lost then."""
+        ...
+
     def notify(self, channel: str, method: str, params: JsonObject) -> None:
         """A notification to the channel's subscribers, after everything numbered so far."""
         ...
@@ -88,6 +92,10 @@ class Core(Protocol):
         ...
 
     def is_connected(self, client_id: str) -> bool: ...
+
+    def is_watched(self, channel: str) -> bool:
+        """Whether anybody is subscribed, or an action on it waits for an answer of the host."""
+        ...
 
     def enter_by(self, entering: Entering) -> None:
         """Who puts right what comes from the store into memory; set once."""
@@ -169,6 +177,9 @@ class DriverCore:
     async def commit(self, *changes: Change, keep: bool = False) -> None:
         await self._driver.commit(*changes, keep=keep)
 
+    async def store_all(self, channels: Iterable[str]) -> None:
+        await self._driver.store_all(channels)
+
     def notify(self, channel: str, method: str, params: JsonObject) -> None:
         self._driver.notify(channel, method, params)
 
@@ -180,6 +191,9 @@ class DriverCore:
 
     def is_connected(self, client_id: str) -> bool:
         return bool(self._hub.client_connections(client_id))
+
+    def is_watched(self, channel: str) -> bool:
+        return self._hub.is_watched(channel)
 
     def enter_by(self, entering: Entering) -> None:
         self._driver.loading.enter_by(entering)

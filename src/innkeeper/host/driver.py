@@ -13,7 +13,7 @@ Rules
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from innkeeper.engine.effects import (
@@ -220,6 +220,14 @@ class Driver:
     async def store(self, ops: Sequence[DecisionOp]) -> None:
         """Decisions or grants that no envelope announces. Raises StorageFailed; nothing was stored then."""
         await self.commit(Also(tuple(ops)))
+
+    async def store_all(self, channels: Iterable[str]) -> None:
+        """Everything of the channels that has left is durable when this returns, with snapshots in place of long tails.
+        Raises StorageFailed; nothing is lost then."""
+        for channel in channels:
+            self.perform(self.hub.fold(channel))
+        self._flush()
+        await self._commit((), keep=False)
 
     # -- reading -------------------------------------------------------------------------------------------------
 

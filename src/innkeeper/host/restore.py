@@ -115,9 +115,6 @@ class Restore:
         withdrawn = [{"type": "session/inputNeededRemoved", "id": id} for id in waiting if not active_turn(state)]
         return [Act(uri, action) for action in (*updates, *withdrawn)]
 
-    def looked_at(self, channel: str) -> None:
-        """Somebody sees the channel."""
-
     def _interruption(self, chat: str) -> tuple[Change, ...]:
         session = self._core.head(self._core.owner(chat) or "") or {}
         provider = self._providers.get(str(session.get("provider")))

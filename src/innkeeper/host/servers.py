@@ -59,6 +59,18 @@ class Servers:
         self._busy.pop(session, None)
         await self._mcp.close_session(session)
 
+    def is_busy(self, session: str) -> bool:
+        """Whether its declarations are being read, or somebody's change of a server is being carried out."""
+        reading, busy = self._reading.get(session), self._busy.get(session)
+        return (reading is not None and not reading.done()) or (busy is not None and busy.locked())
+
+    async def release(self, session: str) -> None:
+        """The session leaves memory: its servers end, and nothing that a person decided about them is
+        forgotten (M5.8)."""
+        self._reading.pop(session, None)
+        self._busy.pop(session, None)
+        await self._mcp.release_session(session)
+
     async def close_all(self) -> None:
         """End every session's servers."""
         for reading in self._reading.values():

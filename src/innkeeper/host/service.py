@@ -37,6 +37,7 @@ from innkeeper.host.core import Core, DriverCore
 from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS
 from innkeeper.host.customizations.joined import join
 from innkeeper.host.customizations.service import Ground
+from innkeeper.host.drafts import Drafts
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
@@ -45,6 +46,7 @@ from innkeeper.host.mirror import Mirror
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.requests import Requests
+from innkeeper.host.residency import Bounds, Residency
 from innkeeper.host.restore import Restore
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.servers import Servers
@@ -200,9 +202,19 @@ class HostService:
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients, providers)
-        self._watch: asyncio.Task[None] | None = None
+        bounds = Bounds(settings.resident_sessions, close=settings.close_timeout)
+        self.residency = Residency(core, driver.loading, running, ends, self.hooks, clock, bounds)
+        drafts = Drafts(core, self._sessions.dispose, clock, seconds=settings.draft_seconds)
+        self._sessions.when_created(drafts.created)
+        self._watches = {
+            "client grace periods": self._clients.watch,
+            "residency": self.residency.watch,
+            "unused drafts": drafts.watch,
+        }
+        self._watching: list[asyncio.Task[None]] = []
         policy.join(found.toggles)
-        driver.observe(self._observe)
+        for observer in (self._observe, self.residency.observe, drafts.observe):
+            driver.observe(observer)
         tables = (
             StandardCommands(self._sessions, chats),
             self._extensions(conversation, outside),
@@ -210,7 +222,7 @@ class HostService:
             self._terminals,
         )
         handlers = {method: handler for table in tables for method, handler in table.table().items()}
-        driver.serve_commands(Commands({**handlers, **(extra or {})}, ids).run)
+        driver.serve_commands(Commands({**handlers, **(extra or {})}, ids, drafts.used).run)
         services.add(HostBridge, Bridge(core, admission, clock, ids, outside.launch))
         services.add(Channels, HostChannels(core))
         services.add(Providers, HostProviders(core, self._agents, self._steering))
@@ -254,14 +266,14 @@ class HostService:
         """Publish the root channel and put right what an earlier process left. Before the first client."""
         await self._restore.run(self._agents.listed())
         await self._terminals.restored()
-        self._watch = self._core.spawn(self._clients.watch(), "client grace periods")
+        self._watching = [self._core.spawn(watch(), name) for name, watch in self._watches.items()]
         self._core.spawn(self._customizations.start(), "orphaned decisions")
 
     async def close(self) -> None:
         """End turns, agents and servers, within the time that the settings give."""
         seconds = self._settings.close_timeout
-        if self._watch is not None:
-            self._watch.cancel()
+        for watch in self._watching:
+            watch.cancel()
         self._mirror.close()
         await asyncio.gather(
             self._turns.end_all(seconds),
@@ -308,7 +320,6 @@ class HostService:
                 return
 
     def _subscribed(self, channel: str) -> None:
-        self._restore.looked_at(channel)
         if self._core.kind(channel) == "session":
             self._core.spawn(self._customizations.read(channel), f"customizations of {channel}")
 

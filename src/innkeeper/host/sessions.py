@@ -9,7 +9,7 @@ Rules
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -70,6 +70,11 @@ class Sessions:
         self._ids = ids
         self._settings = settings
         self._ending: set[str] = set()
+        self._created: list[Callable[[str], None]] = []
+
+    def when_created(self, listener: Callable[[str], None]) -> None:
+        """Be told each session that a client created, before the client is."""
+        self._created.append(listener)
 
     # -- commands ------------------------------------------------------------------------------------------------
 
@@ -100,6 +105,8 @@ class Sessions:
         )
         created = self._core.head(uri)
         if created is not None:
+            for listener in self._created:
+                listener(uri)
             self._core.notify(ROOT, "root/sessionAdded", {"summary": session_summary(uri, created)})
             self._core.spawn(self.open(uri, params.get("progressToken")), f"start {uri}")
 

@@ -2,7 +2,14 @@
 
 from dataclasses import dataclass
 
-from innkeeper.limits import AGENT_CLOSE_SECONDS, CLIENT_GRACE_SECONDS, QUESTION_SECONDS, SUMMARY_DELAY_SECONDS
+from innkeeper.limits import (
+    AGENT_CLOSE_SECONDS,
+    CLIENT_GRACE_SECONDS,
+    DRAFT_SECONDS,
+    QUESTION_SECONDS,
+    RESIDENT_SESSIONS,
+    SUMMARY_DELAY_SECONDS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,5 +33,9 @@ class HostSettings:
     """How long a person or a client is waited for inside a turn."""
     summary_delay: float = SUMMARY_DELAY_SECONDS
     """How long changes of a session's summary are collected before the session list is told."""
+    resident_sessions: int = RESIDENT_SESSIONS
+    """Idle sessions that stay in memory."""
+    draft_seconds: float = DRAFT_SECONDS
+    """How long a session that nobody used outlives its last subscriber."""
     close_timeout: float = AGENT_CLOSE_SECONDS
     """How long the end of turns, agents and servers is waited for when the host ends."""

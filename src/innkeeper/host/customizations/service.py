@@ -1,7 +1,7 @@
 """The customizations of all sessions: followed, resolved, published, changed (C1-C6, C8.1).
 
 Rules
-* A session is followed from when somebody looks at it or its first turn begins, until it is deleted.
+* A session is followed from when somebody looks at it or its first turn begins, until it leaves memory or is deleted.
 * Published is what a resolution says and nothing else, and only what is different; nothing is published before
   discovery has come to an end, so that a restart does not empty a list for a moment.
 * A change of decisions is published in every session that it touches.
@@ -176,14 +176,18 @@ class Customizations:
             followed.servers, followed.copies, followed.copied = before.servers, before.copies, before.copied
             self._core.spawn(self.read(session), f"customizations of {session}")
 
-    def close(self, session: str) -> None:
-        """The session is gone. Idempotent."""
+    def release(self, session: str) -> None:
+        """The session leaves memory: it is not followed any more, and copies that were made for it stay. Idempotent."""
         followed = self._followed.pop(session, None)
         if followed is not None:
             self._leave(followed)
-        self._copies.forget(session)
         for listener in self._closing:
             listener(session)
+
+    def close(self, session: str) -> None:
+        """The session is gone. Idempotent."""
+        self.release(session)
+        self._copies.forget(session)
 
     async def close_all(self) -> None:
         self._listeners.clear()
