@@ -331,6 +331,7 @@ def _host_settings(given: Circumstances) -> HostSettings:
         version=running_version(),
         full_access=settings.access == "full",
         grace=settings.limits["client_grace_seconds"],
+        resident_sessions=int(settings.limits["resident_sessions"]),
         questions=given.questions,
         question_timeout=settings.gate_timeout,
         language=settings.language,
