@@ -13,7 +13,7 @@ from servers.fake_llm.anthropic import FakeAnthropic
 
 def keys(llm: FakeAnthropic) -> dict[str, str]:
     """A login by environment keys, at a model of the test's own."""
-    return {"ANTHROPIC_BASE_URL": llm.url, "ANTHROPIC_API_KEY": "sk-ant-made-up"}
+    return {"ANTHROPIC_BASE_URL": llm.url, "ANTHROPIC_API_KEY": "sk-ant-made-up", "CLAUDE_CODE_MAX_RETRIES": "1"}
 
 
 @asynccontextmanager

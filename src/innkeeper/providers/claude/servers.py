@@ -1,0 +1,157 @@
+"""The MCP servers of one running agent (C6.1-C6.3, M6.3c, architecture §5).
+
+Rules
+* The wanted set is given as a whole, at the launch before the first message and whenever it is different, one change
+  at a time; the agent drops what is not in it. Its own switch for servers is never used: that one is written to disk
+  and reaches other sessions.
+* Servers of the project and of the host are loopback endpoints. A server that a plugin brings for its agent is started
+  by the agent, from the plugin's definition, under the name that the agent would give it.
+* What was taken away is read back: a server that is still there is an error, not a success. A status is only ever
+  read for that; none of them means that a server is on.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from innkeeper.ports.customizations import Eligible, EligiblePlugin, EligibleServer
+from innkeeper.ports.endpoints import McpEndpoints, Who
+from innkeeper.ports.mcp import McpGateway, McpRefused
+from innkeeper.providers.claude.cli import Cli, Unanswered
+from innkeeper.providers.claude.client_tools import NAME as CLIENT
+from innkeeper.providers.claude.environment import PATIENCE_SECONDS
+from innkeeper.providers.claude.handing import local, safe
+from innkeeper.providers.spi import ProviderError
+from innkeeper.texts import text
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Servers by the name that the agent gives them, and whose customization each is."""
+
+    configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    ids: Mapping[str, str] = field(default_factory=dict)
+
+
+class Servers:
+    """Of one session: which servers its agents are to have now."""
+
+    def __init__(self, session: str, gateway: McpGateway, endpoints: McpEndpoints, who: Who) -> None:
+        self._session = session
+        self._gateway = gateway
+        self._endpoints = endpoints
+        self._who = who
+        self.now = Wanted()
+
+    async def look(self, eligible: Eligible) -> Wanted:
+        """Ask what is on and connected."""
+        withheld = {one.id for one in eligible.withheld}
+        configs: dict[str, Mapping[str, Any]] = {}
+        ids: dict[str, str] = {}
+        try:
+            served = self._gateway.tools(self._session)
+        except McpRefused:
+            served = ()
+        for server in served:
+            if server.customization_id in withheld:
+                await self._endpoints.withdraw(self._session, server.customization_id)
+                continue
+            try:
+                offer = await self._endpoints.offer(
+                    self._session, server.customization_id, patience=PATIENCE_SECONDS, who=self._who
+                )
+            except McpRefused:
+                continue
+            configs[offer.name] = {"type": "http", "url": offer.url, "headers": dict(offer.headers)}
+            ids[offer.name] = server.customization_id
+        mounted = set(ids.values())
+        brought = await asyncio.to_thread(
+            _brought, [one for one in eligible.servers if one.id not in mounted], eligible.plugins
+        )
+        for name, (id, config) in brought.items():
+            configs.setdefault(name, config)
+            ids.setdefault(name, id)
+        self.now = Wanted(configs, ids)
+        return self.now
+
+
+class Served:
+    """What one running agent was told."""
+
+    def __init__(self, cli: Cli) -> None:
+        self._cli = cli
+        self._told: Mapping[str, Mapping[str, Any]] | None = None
+        self._lock = asyncio.Lock()
+
+    async def set(self, wanted: Wanted, *, client_tools: bool) -> Sequence[str]:
+        """The agent has these when this returns, or an error says which it could not be rid of. The names that it
+        lists. Raises ProviderError."""
+        configs = dict(wanted.configs)
+        if client_tools:
+            configs[CLIENT] = {"type": "sdk", "name": CLIENT}
+        async with self._lock:
+            try:
+                if configs != self._told:
+                    await self._cli.control("mcp_set_servers", servers=configs)
+                    self._told = configs
+                listed = await self._listed()
+            except Unanswered as error:
+                log.warning("the agent did not take its servers: %s", str(error).partition(":")[0])
+                raise ProviderError(
+                    "AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent="Claude")
+                ) from error
+        left = [name for name in listed if name not in configs]
+        if left:
+            raise ProviderError("AGENT_REFUSED", text("claude.serversLeft", names=", ".join(left)))
+        return listed
+
+    async def _listed(self) -> list[str]:
+        status = await self._cli.control("mcp_status")
+        return [str(server.get("name")) for server in status.get("mcpServers") or ()]
+
+
+def _brought(
+    servers: Sequence[EligibleServer], plugins: Sequence[EligiblePlugin]
+) -> dict[str, tuple[str, Mapping[str, Any]]]:
+    """Servers that plugins define, by the agent's name for them."""
+    by_uri = {plugin.uri: plugin for plugin in plugins}
+    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
+    for server in servers:
+        plugin = by_uri.get(server.owner or "")
+        if plugin is None or not server.pointer:
+            continue
+        config = _definition(server, plugin)
+        if config is not None:
+            found.setdefault(f"plugin_{safe(plugin.name)}_{safe(server.name)}".replace(".", "_"), (server.id, config))
+    return found
+
+
+def _definition(server: EligibleServer, plugin: EligiblePlugin) -> Mapping[str, Any] | None:
+    path = local(server.uri, plugin)
+    if path is None:
+        return None
+    try:
+        found: Any = json.loads(Path(path).read_bytes())
+        for step in server.pointer:
+            found = found[step]
+    except (OSError, ValueError, LookupError, TypeError):
+        log.warning("the definition of the server %s of the plugin %s could not be read", server.name, plugin.name)
+        return None
+    if not isinstance(found, Mapping):
+        return None
+    config: Mapping[str, Any] = _with_root(found, plugin.path)
+    return config if "type" in config or "url" not in config else {"type": "http", **config}
+
+
+def _with_root(value: Any, root: str) -> Any:
+    if isinstance(value, str):
+        return value.replace("${CLAUDE_PLUGIN_ROOT}", root).replace("${PLUGIN_ROOT}", root)
+    if isinstance(value, Mapping):
+        return {key: _with_root(entry, root) for key, entry in value.items()}
+    return [_with_root(entry, root) for entry in value] if isinstance(value, list) else value
