@@ -4,7 +4,8 @@ Rules
 * It is part of the session's state, `_meta[BACKINGS]`, by chat: in the log like everything else about the session, gone
   with it, and without what is gone from the session.
 * Opaque and small: what is larger than `BACKING_BYTES` is not kept, because every write is an envelope.
-* A fork or side chat is told the backing of the chat it came from and how many of that chat's turns it shares.
+* A fork or side chat is told the backing of the chat it came from and how many of that chat's turns it shares; turns
+  of local commands are none of the agent's: one that it began at stands for the last before it.
 """
 
 import json
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from innkeeper.host.core import Core, act
+from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.host.views import State
 from innkeeper.limits import BACKING_BYTES
 from innkeeper.ports.contributed import BACKINGS
@@ -47,6 +49,7 @@ def branch(session: State, chat: State, source: State | None) -> Branch | None:
     if origin.get("kind") not in ("fork", "sideChat"):
         return None
     turn_id = str(origin.get("turnId"))
-    ids = [turn.get("id") for turn in (source or {}).get("turns") or ()]
-    shared = ids.index(turn_id) + 1 if turn_id in ids else 0
-    return Branch(kept(session, str(origin.get("chat"))), turn_id, shared)
+    turns = (source or {}).get("turns") or ()
+    ids = [turn.get("id") for turn in turns]
+    shared = known_to_agent(turns[: ids.index(turn_id) + 1]) if turn_id in ids else ()
+    return Branch(kept(session, str(origin.get("chat"))), str(shared[-1]["id"]) if shared else turn_id, len(shared))

@@ -17,6 +17,7 @@ from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
 from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.kept import branch, kept
+from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.host.views import State, active_turn, effective_values
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
@@ -70,7 +71,7 @@ class Requests:
             message=asking.message,
             text=given if outgoing.text is None else outgoing.text,
             instructions=outgoing.instructions,
-            history=tuple(chat.get("turns") or ()),
+            history=known_to_agent(chat.get("turns") or ()),
             context=await self._context(chat),
             config=effective_values(session, asking.chat),
             customizations=eligible,
@@ -96,7 +97,7 @@ class Requests:
         if origin.get("kind") != "sideChat":
             return ()
         source = await self._core.load(str(origin.get("chat")))
-        return () if source is None else turns_up_to(source, str(origin.get("turnId")))
+        return () if source is None else known_to_agent(turns_up_to(source, str(origin.get("turnId"))))
 
 
 def turns_up_to(chat: State, turn_id: str) -> tuple[Any, ...]:

@@ -41,7 +41,9 @@ from innkeeper.host.drafts import Drafts
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
-from innkeeper.host.local_commands import CommandRegistry, Rename, Shell
+from innkeeper.host.local_commands.registry import CommandRegistry
+from innkeeper.host.local_commands.rename import Rename
+from innkeeper.host.local_commands.shell import Shell
 from innkeeper.host.mirror import Mirror
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.questions import ConversationQuestions

@@ -1,8 +1,7 @@
 """Which message is which local command, and running it: the `LocalCommands` of a host (K13, T18).
 
 Rules
-* A message is a command only if it begins with it: with a blank before it, it is said to the agent. Only a user's own
-  words are one.
+* Only a user's own words are a command.
 * Commands are asked in the order of their registration; the first that takes the text has it.
 * What may not run in an archived or a read-only conversation is claimed all the same, and refused: its text must not
   reach an agent.
@@ -15,9 +14,9 @@ from typing import Any, Protocol
 
 from innkeeper.host.core import Core
 from innkeeper.host.faults import logged
+from innkeeper.host.local_commands.words import of_user
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import Claim, LocalOutput, LocalRequest
-from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.status import IS_ARCHIVED
 from innkeeper.texts import text
 
@@ -71,10 +70,6 @@ class CommandRegistry:
         """What can be offered while a message is written."""
         return [command.prefix for command in self._commands if command.prefix is not None]
 
-    def is_local(self, message: Message) -> bool:
-        """Whether the message is a command: its turn never reached an agent."""
-        return self._find(message) is not None
-
     def claims(self, request: LocalRequest) -> Claim | None:
         found = self._find(request.message)
         if found is None:
@@ -99,7 +94,7 @@ class CommandRegistry:
             output.say(text("local.failed", reference=reference))
 
     def _find(self, message: Mapping[str, Any]) -> tuple[LocalCommand, str] | None:
-        if (message.get("origin") or {}).get("kind", "user") != "user":
+        if not of_user(message):
             return None
         return next(self._taking(str(message.get("text") or "")), None)
 

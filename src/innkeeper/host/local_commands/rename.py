@@ -1,8 +1,7 @@
 """`/rename <title>`: names the chat it is said in, in the default chat the session (K13, C1).
 
 Rules
-* The word counts in any case of letters. The title is one line of at most 200 characters; without one nothing happens,
-  and nothing is said.
+* The title is one line of at most 200 characters; without one nothing happens, and nothing is said.
 * A person gave this title: no later one of the host or an agent replaces it.
 """
 
@@ -10,25 +9,23 @@ import re
 from typing import Any, Final
 
 from innkeeper.host.core import Core, act
+from innkeeper.host.local_commands.words import RENAME, title_wanted
 from innkeeper.ports.local_commands import LocalOutput, LocalRequest
 from innkeeper.texts import text
 
-CHARACTERS: Final = 200
-_SAID: Final = re.compile(r"/rename(?:\s+(.*))?\Z", re.IGNORECASE | re.DOTALL)
 _MARKUP: Final = re.compile(r"([\\`*_{}\[\]<>#|~])")
 
 
 class Rename:
     name = "rename"
     anywhere = True
-    prefix = "/rename"
+    prefix = RENAME
 
     def __init__(self, core: Core) -> None:
         self._core = core
 
     def takes(self, words: str) -> str | None:
-        said = _SAID.match(words)
-        return None if said is None else " ".join((said.group(1) or "").split())[:CHARACTERS].rstrip()
+        return title_wanted(words)
 
     def title(self, argument: str) -> str | None:
         return None

@@ -10,13 +10,14 @@ Rules
   the command running. A turn that is cancelled interrupts it.
 """
 
-import re
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
 from innkeeper.errors import HostError
 from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core
+from innkeeper.host.local_commands.words import PREFIX, shell_command
 from innkeeper.host.outcomes import StorageFailed
 from innkeeper.host.terminals.live import LiveTerminal
 from innkeeper.host.terminals.running import INTERRUPT, CommandRun, Outcome, Times
@@ -31,11 +32,11 @@ from innkeeper.protocol.errors import RpcError
 from innkeeper.protocol.uris import terminal_uri
 from innkeeper.texts import Lang, text
 
-PREFIX: Final = "!"
 TOOL: Final = "shell"
 SHOWN_CHARACTERS: Final = 80
+INTERRUPTS: Final = 5
+INTERRUPT_SECONDS: Final = 0.3
 PREVIEW_CHARACTERS: Final = 2_000
-_SAID: Final = re.compile(r"!\s*(\S.*)\Z", re.DOTALL)
 _LANGUAGES: Final = {"bash": "bash", "sh": "sh", "dash": "sh", "ash": "sh"}
 _TEXTS: Final = {
     "timedOut": "local.shell.timedOut",
@@ -70,8 +71,7 @@ class Shell:
         self._left: dict[str, list[str]] = {}
 
     def takes(self, words: str) -> str | None:
-        said = _SAID.match(words)
-        return None if said is None else said.group(1).rstrip()
+        return shell_command(words)
 
     def title(self, argument: str) -> str | None:
         return PREFIX + argument
@@ -125,7 +125,7 @@ class Shell:
         finally:
             live.taken_over = None
             if not finished:
-                live.type(INTERRUPT)
+                self._core.spawn(_interrupt(live), f"interrupt {live.uri}")
             claim = (self._core.head(live.uri) or {}).get("claim") or {}
             if claim.get("turnId") == request.turn_id:
                 self._channels.claim(live.uri, _claim(request))
@@ -147,6 +147,15 @@ class Shell:
     def _directory(self, session: str) -> str | None:
         state = self._core.head(session) or {}
         return next((local_path(uri) for uri in (state.get("workingDirectories") or ())[:1]), None)
+
+
+async def _interrupt(live: LiveTerminal) -> None:
+    """As a person would: again, when the shell was just about to start the program."""
+    for _ in range(INTERRUPTS):
+        live.type(INTERRUPT)
+        await asyncio.sleep(INTERRUPT_SECONDS)
+        if not live.transcript.is_running:
+            return
 
 
 def _claim(request: LocalRequest) -> dict[str, Any]:
