@@ -140,7 +140,7 @@ async def rig(root: Path, make: Make, **changes: Any) -> AsyncIterator[Rig]:
     found = Rig(
         root,
         make,
-        Settings(trust_mode=trust, plugins=plugins),
+        Settings(trust_mode=trust, plugins=plugins, generate_titles=changes.pop("titles", False)),
         {"PATH": os.environ["PATH"], "HOME": os.fspath(root / "user"), **changes.pop("more", {})},
         **changes,
     )

@@ -66,7 +66,7 @@ async def test_a_question_outside_a_conversation_is_answered_without_tools_and_k
         assert await host.provider.complete(question) == "A short title"
         asked = llm.asked[0]
         assert asked.mentions("Give a title.") and asked.last == "what was said" and not asked.mentions("PROJECTRULE")
-        assert not asked.offers("exec_command") and not asked.offers("spawn_agent"), asked.names
+        assert asked.names == ["request_user_input"]
         assert not list((host.agent_folder / "home").glob("sessions/**/*.jsonl"))
         llm.add(failure(400, "bad", "no"))
         with pytest.raises(ProviderError):

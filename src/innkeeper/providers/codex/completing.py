@@ -18,7 +18,10 @@ NOTHING: Final[Mapping[str, Any]] = {
     "project_doc_max_bytes": 0,
     "skills": {"include_instructions": False},
     "web_search": "disabled",
-    "features": {"shell_tool": False, "unified_exec": False, "multi_agent": False, "view_image": False},
+    "features.shell_tool": False,
+    "features.unified_exec": False,
+    "features.multi_agent": False,
+    "features.view_image": False,
 }
 
 
