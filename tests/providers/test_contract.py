@@ -1,4 +1,4 @@
-"""What every agent must hold to (providers.spi). A new agent adds one row to `AGENTS`."""
+"""What every agent must hold to (providers.spi). A new agent adds one row to `AGENTS`, or to `real_agents.REAL`."""
 
 import asyncio
 from collections.abc import Callable
@@ -22,6 +22,7 @@ from innkeeper.providers.spi import (
     ToolStarted,
     TurnRequest,
 )
+from providers.real_agents import REAL, missing
 from scripted.fakes import CountingIds, FakeMcp
 from scripted.provider import ScriptedProvider
 from scripted.world import WAIT, World, text_of
@@ -38,6 +39,7 @@ class Agent:
     """A prompt by which a tool is called."""
     waits: str | None
     """A prompt that never ends by itself."""
+    directory: str = "/w"
 
 
 AGENTS = {
@@ -81,14 +83,21 @@ def request(text: str, chat: str = "c") -> TurnRequest:
     return TurnRequest("s", chat, "t", message, text, (), (), (), {}, NOTHING)  # type: ignore[arg-type]
 
 
-@pytest.fixture(params=AGENTS)
-def agent(request):
-    return AGENTS[request.param]
+@pytest.fixture(params=[*AGENTS, *REAL])
+async def agent(request, tmp_path):
+    name = request.param
+    if name in AGENTS:
+        yield AGENTS[name]
+        return
+    if (why := missing(name)) is not None:
+        pytest.skip(why)
+    async with REAL[name][1](tmp_path) as real:
+        yield Agent(real.make, real.says, real.calls, real.waits, real.directory)
 
 
 @pytest.fixture
 async def session(agent):
-    opened = await agent.make().open_session(SessionOpening("s", ["/w"], {}, NOTHING))
+    opened = await agent.make().open_session(SessionOpening("s", [agent.directory], {}, NOTHING))
     yield opened
     await opened.close()
 

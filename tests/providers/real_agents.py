@@ -1,0 +1,104 @@
+"""Real agents for the contract suite: each in a folder of its own, before a fake model. One entry an agent."""
+
+import asyncio
+import importlib.util
+import os
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from innkeeper.ports.mcp import McpRefused
+from innkeeper.providers.spi import Provider, Surroundings
+from innkeeper.workspace.processes import LocalProcesses
+from scripted.fakes import CountingIds, FakeMcp, RealClock
+from servers.fake_llm.openai_responses import FakeOpenAI
+from servers.fake_llm.recording import FakeModel, call, reply, say
+
+
+@dataclass(frozen=True)
+class RealAgent:
+    """`says`, `calls` and `waits` are prompts, `directory` is where it works. `make` gives a provider that is closed
+    with the test."""
+
+    make: Callable[[], Provider]
+    directory: str
+    says: str = "hello"
+    calls: str = "call a tool"
+    waits: str = "never answer"
+
+
+class NoEndpoints:
+    """No server is connected, so nothing is offered."""
+
+    async def offer(self, session: str, server: str, **more: object) -> object:
+        raise McpRefused("SERVER_UNKNOWN", server)
+
+    async def withdraw(self, session: str, server: str | None = None, **more: object) -> None:
+        return None
+
+    def give_up(self, session: str, call: str) -> None:
+        return None
+
+
+def answer_as_asked(llm: FakeModel, tool: str, **arguments: object) -> None:
+    """The replies to the three prompts of the suite."""
+    llm.when(lambda asked: asked.last == "call a tool", reply(call(tool, **arguments)))
+    llm.when(lambda asked: asked.last == "never answer", reply(say("wait"), then="hang"))
+
+
+@asynccontextmanager
+async def agents_of(
+    make: Callable[[Surroundings], Provider], root: Path, environment: Mapping[str, str]
+) -> AsyncIterator[RealAgent]:
+    """Makes providers and closes them, and what they started."""
+    processes, made = LocalProcesses(), list[Provider]()
+    work, home = root / "work", root / "user"
+    work.mkdir()
+    home.mkdir()
+
+    def one() -> Provider:
+        made.append(
+            make(
+                Surroundings(
+                    gateway=FakeMcp(),  # type: ignore[arg-type]  # the part of it that a provider uses
+                    endpoints=NoEndpoints(),  # type: ignore[arg-type]
+                    processes=processes,
+                    clock=RealClock(),
+                    ids=CountingIds(),
+                    environment={"PATH": os.environ["PATH"], "HOME": os.fspath(home), **environment},
+                    directory=root / "agent",
+                )
+            )
+        )
+        return made[-1]
+
+    try:
+        yield RealAgent(one, os.fspath(work))
+    finally:
+        await asyncio.gather(*(provider.close() for provider in made))
+        await processes.close()
+
+
+@asynccontextmanager
+async def codex(root: Path) -> AsyncIterator[RealAgent]:
+    from innkeeper.providers.codex import provider
+    from providers.codex.conftest import configure
+
+    async with FakeOpenAI() as llm:
+        configure(root / "agent" / "home", llm.url)
+        answer_as_asked(llm, "exec_command", cmd="true")
+        async with agents_of(provider, root, {}) as agent:
+            yield agent
+
+
+REAL: Mapping[str, tuple[str, Callable[[Path], AbstractAsyncContextManager[RealAgent]]]] = {
+    "codex": ("codex_cli_bin", codex),
+}
+"""By name: the module that has to be installed, and the agent."""
+
+
+def missing(name: str) -> str | None:
+    """Why the agent cannot be had here."""
+    module = REAL[name][0]
+    return None if importlib.util.find_spec(module) else f"the extra {name} is not installed"
