@@ -8,7 +8,7 @@ Rules
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -53,9 +53,11 @@ from innkeeper.ports.processes import Processes
 from innkeeper.ports.questions import Caller
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
+from innkeeper.ports.terminals import NoTerminals, Terminals
 from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
 from innkeeper.settings.config import Settings
+from innkeeper.settings.inputs import secret_variables
 from innkeeper.settings.memory import MemorySettings
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
@@ -67,6 +69,7 @@ from innkeeper.workspace.processes import LocalProcesses
 from innkeeper.workspace.record_file import FILE_NAME as RECORDS
 from innkeeper.workspace.record_file import RecordFile
 from innkeeper.workspace.system import RandomIds, SystemClock
+from innkeeper.workspace.terminals import LocalTerminals
 from innkeeper.workspace.watches import LocalWatches
 
 log = logging.getLogger(__name__)
@@ -76,6 +79,9 @@ CLIENT_PLUGINS: Final = "client-plugins"
 ORPHANS: Final = "orphans.json"
 SWAPPED: Final = frozenset({"agents"})
 """The parts that `quiet` may swap: the agents beside the console."""
+
+TerminalSource = Callable[[Mapping[str, str], Collection[str]], Terminals]
+"""Terminals with the shell of an environment; the names are of variables that no shell gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +103,7 @@ class Parts:
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
     """Of what reached agents."""
+    terminals: "TerminalSource" = lambda _environment, _withheld: NoTerminals()
 
 
 class AgentSource:
@@ -113,6 +120,7 @@ class QuietAgents(AgentSource):
 
 def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
     """The adapters of this machine."""
+    processes = LocalProcesses()
     return Parts(
         store=SqliteLog(
             database,
@@ -120,7 +128,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             replay_envelopes=int(settings.limits["replay_envelopes"]),
             replay_bytes=int(settings.limits["replay_bytes"]),
         ),
-        processes=LocalProcesses(),
+        processes=processes,
         clock=SystemClock(),
         ids=RandomIds(),
         agents=QuietAgents() if quiet else AgentSource(),
@@ -134,6 +142,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             orphans=NoteFile(database.with_name(ORPHANS)),
         ),
         records=RecordFile(database.with_name(RECORDS)),
+        terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
     )
 
 
@@ -187,6 +196,7 @@ class Host:
             settings=live,
             ground=_ground(parts, given),
             records=parts.records,
+            terminals=parts.terminals(given.environment, secret_variables(settings.input_values)),
             options={
                 "generate_titles": settings.generate_titles,
                 "rich_plan_links": settings.rich_plan_links,

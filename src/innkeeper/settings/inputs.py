@@ -60,6 +60,11 @@ class Input:
     available: bool
 
 
+def secret_variables(references: Mapping[str, str]) -> frozenset[str]:
+    """The variables of the host's environment that hold values of inputs."""
+    return frozenset(r.removeprefix("env:") for r in references.values() if r.startswith("env:"))
+
+
 class Inputs:
     """`references` is the configuration's `input_values`."""
 
