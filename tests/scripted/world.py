@@ -20,6 +20,7 @@ from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
+from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.ports.records import MemoryRecords
@@ -226,7 +227,9 @@ class World:
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
         approving: Approving | None = None,
+        worktrees: WorktreesOutside | None = None,
     ) -> None:
+        self.worktrees = worktrees
         self.ground = ground or Ground()
         self.records = records or MemoryRecords()
         self.approving = approving
@@ -264,6 +267,7 @@ class World:
             commands=self.commands,
             terminals=self.terminals,
             options=self.options,
+            worktrees=self.worktrees,
         )
         self.service = HostService(self.driver, conversation, outside, policy, self.settings)
         activate(self.service.contributions)
@@ -286,6 +290,7 @@ class World:
                 task.cancel()
         changed.setdefault("mcp", FakeMcp(declared=self.mcp.declared))
         changed.setdefault("ground", self.ground)
+        changed.setdefault("worktrees", self.worktrees)
         return await World(log=survivor, settings=self.settings, ids=CountingIds("later"), **changed).start()
 
     async def until(self, found: Callable[[], Any]) -> Any:

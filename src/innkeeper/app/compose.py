@@ -8,6 +8,7 @@ Rules
 """
 
 import logging
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -32,6 +33,7 @@ from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
 from innkeeper.host.settings import HostSettings
+from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
 from innkeeper.mcp.connections.values import Limits as StartLimits
 from innkeeper.mcp.endpoint.endpoints import Endpoints
@@ -46,9 +48,11 @@ from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.endpoints import McpEndpoints
+from innkeeper.ports.git import Git
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
 from innkeeper.ports.mcp import McpGateway
+from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.processes import Processes
 from innkeeper.ports.questions import Caller
 from innkeeper.ports.records import MemoryRecords, Records
@@ -63,6 +67,9 @@ from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
 from innkeeper.workspace.files import LocalFiles
+from innkeeper.workspace.git import LocalGit
+from innkeeper.workspace.git.folders import LocalFolders
+from innkeeper.workspace.git.local import GitLimits
 from innkeeper.workspace.note_file import NoteFile
 from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.processes import LocalProcesses
@@ -77,6 +84,7 @@ log = logging.getLogger(__name__)
 DATABASE: Final = "innkeeper.db"
 CLIENT_PLUGINS: Final = "client-plugins"
 ORPHANS: Final = "orphans.json"
+WORKTREES: Final = "worktrees.json"
 SWAPPED: Final = frozenset({"agents"})
 """The parts that `quiet` may swap: the agents beside the console."""
 
@@ -103,6 +111,10 @@ class Parts:
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
     """Of what reached agents."""
+    git: Git | None = None
+    """Without it every session works in its folder."""
+    worktrees: Notes = field(default_factory=MemoryNotes)
+    """The record of the worktrees that this host made."""
     terminals: "TerminalSource" = lambda _environment, _withheld: NoTerminals()
 
 
@@ -121,6 +133,7 @@ class QuietAgents(AgentSource):
 def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
     """The adapters of this machine."""
     processes = LocalProcesses()
+    times = GitLimits(settings.limits["git_seconds"], settings.limits["git_checkout_seconds"])
     return Parts(
         store=SqliteLog(
             database,
@@ -142,6 +155,8 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             orphans=NoteFile(database.with_name(ORPHANS)),
         ),
         records=RecordFile(database.with_name(RECORDS)),
+        git=LocalGit(os.environ, processes.guard, times),
+        worktrees=NoteFile(database.with_name(WORKTREES)),
         terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
     )
 
@@ -203,6 +218,7 @@ class Host:
                 "github_references": settings.github_references,
             },
             launch=given.launch,
+            worktrees=_worktrees(parts, settings),
         )
         tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
@@ -251,6 +267,12 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
 def _ground(parts: Parts, given: Circumstances) -> Ground:
     plugins = tuple(PluginRoot(folder) for folder in given.settings.plugins)
     return replace(parts.ground, home=given.environment.get("HOME"), plugins=plugins)
+
+
+def _worktrees(parts: Parts, settings: Settings) -> WorktreesOutside | None:
+    if parts.git is None:
+        return None
+    return WorktreesOutside(parts.git, LocalFolders(), parts.worktrees, settings.isolation)
 
 
 def _join_endpoints(servers: ProjectServers, gateway: Gateway, conversation: Conversation, ids: Ids) -> Endpoints:

@@ -2,7 +2,9 @@
 
 Rules
 * A session is named by its URI or by the beginning of its id; a beginning that fits several is refused.
-* The session of a directory is the one changed last whose primary directory it is and that is not archived.
+* The session of a directory is the one changed last whose primary directory it is, or was before it got a worktree, and
+  that is not archived.
+* Who starts a session from a directory means that directory: it works there, unless a worktree is asked for.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -45,8 +47,9 @@ def of_directory(summaries: Iterable[Summary], directory: str) -> str | None:
     """The session of a directory's URI; `summaries` are in the order of the host, last changed first."""
     for summary in summaries:
         directories: Sequence[str] = summary.get("workingDirectories") or ()
+        opened = (*directories[:1], str((summary.get("project") or {}).get("uri", "")))
         archived = int(summary.get("status", 0)) & IS_ARCHIVED
-        if not archived and directories and directories[0].rstrip("/") == directory.rstrip("/"):
+        if not archived and directory.rstrip("/") in {uri.rstrip("/") for uri in opened}:
             return str(summary["resource"])
     return None
 
@@ -60,7 +63,13 @@ async def find(client: "Client", name: str | None, directory: Path) -> str | Non
 
 
 async def open_session(
-    client: "Client", name: str | None, directory: Path, *, provider: str | None = None, new: bool = False
+    client: "Client",
+    name: str | None,
+    directory: Path,
+    *,
+    provider: str | None = None,
+    new: bool = False,
+    worktree: bool = False,
 ) -> "Channel[SessionState]":
     """The session that is meant, subscribed and ready; one is created for a directory that has none, or if `new`.
 
@@ -68,7 +77,8 @@ async def open_session(
     """
     uri = None if new else await find(client, name, directory)
     if uri is None:
-        uri = await client.create_session(provider=provider, working_directories=[directory.as_uri()])
+        config = {"isolation": "worktree" if worktree else "folder"}
+        uri = await client.create_session(provider=provider, working_directories=[directory.as_uri()], config=config)
     session = await client.subscribe_session(uri)
     state = await session.wait_for(lambda state: state["lifecycle"] != "creating")
     if state["lifecycle"] == "failed":

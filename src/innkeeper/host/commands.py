@@ -94,10 +94,10 @@ class StandardCommands:
         return await self._sessions.listed(params)
 
     async def resolve_config(self, asker: Asker, params: Params) -> object:
-        return self._sessions.resolve(params)
+        return await self._sessions.resolve(params)
 
     async def complete_config(self, asker: Asker, params: Params) -> object:
-        return self._sessions.completions(params)
+        return await self._sessions.completions(params)
 
     async def create_session(self, asker: Asker, params: Params) -> None:
         await self._sessions.create(asker.client_id, params)

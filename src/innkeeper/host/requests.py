@@ -2,6 +2,7 @@
 
 Rules
 * The stages are awaited in order; cancelling the turn ends the one that runs.
+* The working directory comes first, and may fail the turn: agent, servers and files are those of it (reference §4.1).
 * Preparing declarations may fail the turn; an outgoing contribution that fails adds nothing (K5).
 * The context of a side chat is its source's history up to the turn it was opened at, a running one included; a source
   that is gone gives none.
@@ -21,6 +22,7 @@ from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.host.views import State, active_turn, effective_values
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.worktrees import WorktreeIsolation
 from innkeeper.providers.spi import Branch, ClientTool, ProviderError, ProviderSession, TurnRequest
 from innkeeper.texts import text
 
@@ -28,14 +30,24 @@ from innkeeper.texts import text
 class Requests:
     """What stands between a turn that was admitted and its agent."""
 
-    def __init__(self, core: Core, backings: Backings, handover: Handover, declarations: Declarations) -> None:
+    def __init__(
+        self,
+        core: Core,
+        backings: Backings,
+        handover: Handover,
+        declarations: Declarations,
+        worktrees: WorktreeIsolation,
+    ) -> None:
         self._core = core
+        self._worktrees = worktrees
         self._backings = backings
         self._handover = handover
         self._declarations = declarations
 
     async def prepare(self, asking: Asking, hooks: Dispatcher) -> tuple[ProviderSession, TurnRequest]:
         """The agent and what it is asked. Raises ProviderError and RequiredServerUnavailable."""
+        message = asking.message.get("text", "")
+        await self._worktrees.prepare(asking.session, asking.chat, asking.turn_id, message)
         agent = await self._backings.get(asking.session)
         eligible = await self.declare(asking.session, asking.turn_id)
         outgoing = await self._outgoing(asking, hooks)

@@ -60,6 +60,8 @@ from innkeeper.host.titles import Titles
 from innkeeper.host.turns import TurnParts, Turns
 from innkeeper.host.views import active_turn
 from innkeeper.host.waits import Waits
+from innkeeper.host.worktrees import Worktrees, WorktreesOutside
+from innkeeper.host.worktrees.options import NoOptions
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import (
     Channels,
@@ -78,6 +80,7 @@ from innkeeper.ports.questions import Caller, Rules
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.ports.terminals import NoTerminals, Terminals
+from innkeeper.ports.worktrees import NoWorktrees, WorktreeIsolation
 from innkeeper.providers.spi import Provider
 from innkeeper.texts import Lang, negotiate
 
@@ -146,6 +149,8 @@ class Outside:
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings that contributions read."""
     launch: Launch = "embedded"
+    worktrees: WorktreesOutside | None = None
+    """Without it every session works in its folder."""
 
 
 class HostService:
@@ -162,13 +167,14 @@ class HostService:
         extra: Mapping[str, Handler] | None = None,
     ) -> None:
         core, clock, ids = conversation.core, outside.clock, outside.ids
-        running, titles = conversation.running, Titles(core)
+        running = conversation.running
         services = Services(outside.services)
         self.contributions = Registry(services, Mementos(core.owner))
         self.hooks = Dispatcher(self.contributions)
         self._sites = HookSites(core, self.hooks)
         self._agents = Agents(core, outside.providers)
         providers = self._agents.providers
+        titles = Titles(core, providers, generate=outside.options.get("generate_titles") is not False)
         self._core = core
         self._settings = settings
         self._records = outside.records
@@ -179,7 +185,15 @@ class HostService:
         found.all.listen(self._reconcile)
         self._terminals = TerminalChannels(core, outside.terminals, clock, home=outside.ground.home)
         commands = outside.commands or self._local_commands(conversation, outside, titles)
-        requests = Requests(core, self._backings, found.handover, outside.declarations)
+        self._worktrees: Worktrees | None = None
+        placing = NoOptions()
+        if outside.worktrees is not None:
+            self._worktrees = Worktrees(core, outside.worktrees, ids, leave=self._leave)
+            self._worktrees.when_made(found.all.stands_for)
+            driver.observe(self._worktrees.observe)
+            placing = outside.worktrees.options()
+        isolation: WorktreeIsolation = self._worktrees or NoWorktrees()
+        requests = Requests(core, self._backings, found.handover, outside.declarations, isolation)
         admission = Admission(self.hooks)
         self._turns = Turns(
             TurnParts(
@@ -198,8 +212,8 @@ class HostService:
             )
         )
         self._steering = Steering(core, self._backings, requests, running)
-        ends = Ends(self._backings, self._servers, found.all, self._turns)
-        self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings)
+        ends = Ends(self._backings, self._servers, found.all, self._turns, self._worktrees)
+        self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings, placing)
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
@@ -233,6 +247,7 @@ class HostService:
         services.add(ToolCallTracker, trackers.ToolCalls())
         services.add(LocalCommands, commands)
         services.add(Declarations, outside.declarations)
+        services.add(WorktreeIsolation, isolation)
 
     def _local_commands(self, conversation: Conversation, outside: Outside, titles: Titles) -> LocalCommands:
         commands = CommandRegistry(conversation.core, outside.ids, titles.first_message)
@@ -270,6 +285,8 @@ class HostService:
         await self._terminals.restored()
         self._watching = [self._core.spawn(watch(), name) for name, watch in self._watches.items()]
         self._core.spawn(self._customizations.start(), "orphaned decisions")
+        if self._worktrees is not None:
+            self._core.spawn(self._worktrees.start(), "worktrees of an earlier host")
 
     async def close(self) -> None:
         """End turns, agents and servers, within the time that the settings give."""
@@ -286,6 +303,10 @@ class HostService:
         await self._agents.close(seconds)
         self.hooks.close()
         await self._records.close()
+
+    async def _leave(self, session: str) -> None:
+        """End the session's agent: what it works in goes. The next turn opens it again."""
+        await self._backings.close(session, self._settings.close_timeout)
 
     def _directories_changed(self, released: Released) -> None:
         self._customizations.directories_changed(released.channel)

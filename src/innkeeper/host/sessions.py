@@ -26,6 +26,8 @@ from innkeeper.host.summaries import session_summary
 from innkeeper.host.titles import Titles
 from innkeeper.host.turns import Turns
 from innkeeper.host.views import capability
+from innkeeper.host.worktrees import Worktrees
+from innkeeper.host.worktrees.options import NoOptions
 from innkeeper.limits import SESSION_PAGE, SESSION_PAGE_MAX
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
@@ -46,6 +48,7 @@ class Ends(NamedTuple):
     servers: Servers
     customizations: Customizations
     turns: Turns
+    worktrees: Worktrees | None = None
 
 
 class Sessions:
@@ -58,6 +61,7 @@ class Sessions:
         clock: Clock,
         ids: Ids,
         settings: HostSettings,
+        placing: NoOptions | None = None,
     ) -> None:
         self._core = core
         self._providers = providers
@@ -65,6 +69,8 @@ class Sessions:
         self._servers = ends.servers
         self._customizations = ends.customizations
         self._turns = ends.turns
+        self._worktrees = ends.worktrees
+        self._placing = placing or NoOptions()
         self._titles = titles
         self._clock = clock
         self._ids = ids
@@ -84,7 +90,9 @@ class Sessions:
         self._refuse_uri(uri)
         name, provider = self.provider(params.get("provider"))
         directories = self._directories(provider, params)
-        schema, values = self._resolved(provider, directories[0] if directories else None, params.get("config") or {})
+        path = local_path(directories[0]) if directories else None
+        schema, values = await self._resolved(provider, path, params.get("config") or {})
+        await self._placing.check(path, values)
         client = params.get("activeClient")
         if client is not None and client["clientId"] != client_id:
             raise bad_params("params.activeClient.clientId must be the clientId of this connection")
@@ -154,19 +162,27 @@ class Sessions:
         self._core.list_again(uri)
         return session_summary(uri, state)
 
-    def resolve(self, params: Params) -> dict[str, Any]:
+    async def resolve(self, params: Params) -> dict[str, Any]:
         """`resolveSessionConfig`: the whole schema, and the values with defaults."""
         _, provider = self.provider(params.get("provider"))
         directories = self._directories(provider, params)
-        schema, values = self._resolved(provider, directories[0] if directories else None, params.get("config") or {})
+        path = local_path(directories[0]) if directories else None
+        schema, values = await self._resolved(provider, path, params.get("config") or {})
         return {"schema": schema, "values": values}
 
-    def completions(self, params: Params) -> dict[str, Any]:
-        """`sessionConfigCompletions`: the values of an `enum` that match; an agent's own come with its schema."""
-        resolved = self.resolve(params)
+    async def completions(self, params: Params) -> dict[str, Any]:
+        """`sessionConfigCompletions`: the values of an `enum` that match; an agent's own come with its schema, branches
+        from the repository."""
+        resolved = await self.resolve(params)
         prop = resolved["schema"]["properties"].get(params["property"])
         if prop is None:
             raise bad_params(f"there is no configuration property {params['property'][:200]}")
+        if params["property"] == "branch" and prop.get("enumDynamic"):
+            directories = self._directories(self.provider(params.get("provider"))[1], params)
+            path = local_path(directories[0]) if directories else None
+            branches = await self._placing.branches(path, str(params.get("query") or ""))
+            if branches is not None:
+                return {"items": branches}
         labels = prop.get("enumLabels") or ()
         query = str(params.get("query") or "").lower()
         items = []
@@ -179,14 +195,16 @@ class Sessions:
     # -- the agent behind a session ------------------------------------------------------------------------------
 
     async def open(self, uri: str, progress_token: str | None = None) -> None:
-        """Read the declarations, open the agent, and say how it went."""
+        """Read the declarations, open the agent, and say how it went. An agent that is to work in a worktree is opened
+        there, with the first turn."""
         if self._core.head(uri) is None:
             return
         self._progress(progress_token, 0, text("session.starting"))
         outcome: dict[str, Any]
         try:
             await self._servers.read(uri)
-            await self._backings.get(uri)
+            if self._worktrees is None or not self._worktrees.pending(uri):
+                await self._backings.get(uri)
             outcome = {"type": "session/ready"}
         except ProviderError as error:
             outcome = session_error(error.error_type, error.message)
@@ -224,11 +242,11 @@ class Sessions:
                 raise bad_params(f"the working directory {uri[:200]} is not on this machine (a file: URI)")
         return directories
 
-    def _resolved(
-        self, provider: Provider, directory: str | None, given: Params
+    async def _resolved(
+        self, provider: Provider, path: str | None, given: Params
     ) -> tuple[dict[str, Any], dict[str, Any]]:
-        path = None if directory is None else local_path(directory)
-        schema = config.whole_schema(provider.config_schema(path, config.provider_values(given)))
+        placing = await self._placing.properties(path, given)
+        schema = config.whole_schema(provider.config_schema(path, config.provider_values(given, placing)), placing)
         return schema, config.complete_values(schema, given)
 
     def _progress(self, token: str | None, progress: int, message: str) -> None:
@@ -243,6 +261,8 @@ class Sessions:
         self._customizations.close(uri)
         try:
             await self._servers.close(uri)
+            if self._worktrees is not None:
+                await self._worktrees.dispose(uri)
         except Exception as error:
             logged(error, f"ending the servers of {uri}", self._ids)
         finally:

@@ -92,6 +92,8 @@ class Settings:
     """Folders of plugins for all sessions (C7.1)."""
     contributions: tuple[str, ...] = ()
     """Entry points of the group `innkeeper.contributions` that this host loads, in this order (K3b)."""
+    isolation: Literal["worktree", "folder"] = "worktree"
+    """Where a session works that does not say, in a git repository with a commit."""
     generate_titles: bool = True
     rich_plan_links: bool = False
     github_references: bool = False
@@ -133,6 +135,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "host_servers": read_host_servers,
         "plugins": read_paths,
         "contributions": read_strings,
+        "isolation": choice("worktree", "folder"),
         "generate_titles": read_boolean,
         "rich_plan_links": read_boolean,
         "github_references": read_boolean,

@@ -28,6 +28,7 @@ PATIENCE_SECONDS = 60.0
 @click.option("--message", "-m", help=text("cli.chat.message"))
 @click.option("--agent", "-a", "provider", help=text("cli.chat.agent"))
 @click.option("--new", is_flag=True, help=text("cli.chat.new"))
+@click.option("--worktree", is_flag=True, help=text("cli.chat.worktree"))
 @session_option
 @directory_option
 @json_option
@@ -41,6 +42,7 @@ def chat(
     message: str | None,
     provider: str | None,
     new: bool,
+    worktree: bool,
     as_json: bool,
 ) -> int:
     """Its help is in the catalogue."""
@@ -51,12 +53,12 @@ def chat(
 
     if as_json and message is None:
         raise UsageProblem(text("cli.chat.jsonNeedsMessage"))
-    if new and session is not None:
+    if (new or worktree) and session is not None:
         raise UsageProblem(text("cli.chat.newOrSession"))
     wanted = Wanted(url, token, data_dir)
     with Terminal(find_folders(data_dir).state / "chat_history") as terminal:
-        work = _chat(wanted, terminal, message, as_json, name=session, directory=directory, provider=provider, new=new)
-        return run(work)
+        which = {"name": session, "directory": directory, "provider": provider, "new": new or worktree}
+        return run(_chat(wanted, terminal, message, as_json, **which, worktree=worktree))
 
 
 async def _chat(wanted: "Wanted", terminal: "Terminal", message: str | None, as_json: bool, **which: Any) -> int:

@@ -165,6 +165,11 @@ class Customizations:
         self._fetch(followed)
         self._changed(session)
 
+    def stands_for(self, worktree: str, directory: str) -> None:
+        """The host made the worktree of that directory, whose decisions hold there too (C3.3); both as URIs."""
+        known = self._workspaces
+        self._workspaces = Workspaces(known.real, {**known.worktrees, worktree: directory}, known.ignoring_case)
+
     def directories_changed(self, session: str) -> None:
         """Its working directories are others."""
         before = self._followed.pop(session, None)

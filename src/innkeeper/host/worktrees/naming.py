@@ -21,7 +21,7 @@ MIDDLE: Final = "agents/"
 
 def slug(text: str) -> str:
     """What of the text can be part of a name; empty when nothing can."""
-    plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore").decode("ascii").lower()
+    plain = unicodedata.normalize("NFKD", text.casefold()).encode("ascii", "ignore").decode("ascii")
     words = re.findall(r"[a-z0-9]+", plain)[:WORDS]
     name = ""
     for word in words:

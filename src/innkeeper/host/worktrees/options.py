@@ -29,8 +29,9 @@ class NoOptions:
     async def check(self, directory: str | None, values: Mapping[str, Any]) -> None:
         return
 
-    async def branches(self, directory: str | None, query: str) -> Sequence[Mapping[str, str]]:
-        return ()
+    async def branches(self, directory: str | None, query: str) -> Sequence[Mapping[str, str]] | None:
+        """None: the host has no such property, and it is an agent's."""
+        return None
 
 
 class WorktreeOptions(NoOptions):
@@ -70,7 +71,7 @@ class WorktreeOptions(NoOptions):
         if known is None:
             raise bad_params("config.branch names no branch or commit of the repository")
 
-    async def branches(self, directory: str | None, query: str) -> Sequence[Mapping[str, str]]:
+    async def branches(self, directory: str | None, query: str) -> Sequence[Mapping[str, str]] | None:
         """At most 25, for completion."""
         repository = await self._repository(directory)
         if repository is None:
