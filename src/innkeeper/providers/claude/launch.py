@@ -53,7 +53,8 @@ def conversation_options(launch: Launch, permissions: Permissions) -> Any:
     return ClaudeAgentOptions(
         cwd=launch.directories[0],
         add_dirs=list(launch.directories[1:]),
-        system_prompt={"type": "preset", "preset": "claude_code"},
+        # Without a snapshot: a conversation that goes on has the rules that hold now, not those it began with.
+        system_prompt={"type": "preset", "preset": "claude_code", "snapshot": False},
         setting_sources=[],
         strict_mcp_config=True,
         mcp_servers={},
