@@ -1,6 +1,5 @@
 """Local commands end to end, with real shells (K13, C1, C21, T15, T16, T18; reference §3.2, §4.8)."""
 
-import asyncio
 from pathlib import Path
 from typing import Any
 
@@ -8,7 +7,6 @@ import pytest
 
 from innkeeper.contributions.local_commands import LocalCommands
 from innkeeper.contributions.spi import Handled, IncomingRequest, Reject
-from innkeeper.host.local_commands import shell as module
 from innkeeper.host.local_commands.registry import CommandRegistry
 from innkeeper.host.terminals.running import Times
 from innkeeper.ports.local_commands import Claim, LocalRequest
@@ -238,11 +236,8 @@ async def test_the_code_of_a_command_is_told(world: ShellWorld, client: Client) 
     assert call["success"] is True
 
 
-async def test_a_command_that_takes_too_long_goes_on_in_its_terminal(
-    world: ShellWorld, client: Client, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_command_that_takes_too_long_goes_on_in_its_terminal(world: ShellWorld, client: Client) -> None:
     """T16."""
-    monkeypatch.setattr(module, "Times", lambda: Times(run=0.5))
     _, chat = await begun(world, client)
     shell_of(world)._times = Times(run=0.5)
     call = await ran(client, chat, "!echo first; sleep 300")
@@ -383,8 +378,6 @@ async def test_a_command_that_raises_completes_its_turn(world: ShellWorld, clien
 async def test_the_queue_goes_on_after_a_local_command(world: ShellWorld, client: Client) -> None:
     """C21."""
     _, chat = await client.new_session()
-    gate = asyncio.Event()
-    world.scripted.play(chat, gate) if hasattr(world.scripted, "play") else None
     message = {"text": "after", "origin": {"kind": "user"}}
     client.start_turn(chat, "/rename First")
     client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q1", message=message)

@@ -33,7 +33,7 @@ def shell_command(words: str) -> str | None:
 
 def of_user(message: Mapping[str, Any]) -> bool:
     """Whether the message is a user's own words."""
-    return (message.get("origin") or {}).get("kind", "user") == "user"
+    return bool((message.get("origin") or {}).get("kind", "user") == "user")
 
 
 def is_local(message: Mapping[str, Any]) -> bool:

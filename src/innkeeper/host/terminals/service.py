@@ -70,7 +70,8 @@ class TerminalChannels:
             await self._core.load(claim["session"])
         if (why := claim_refusal(claim, self._core.owner)) is not None:
             raise bad_params(f"params.claim: {why}")
-        size = Size(params.get("cols") or Size().cols, params.get("rows") or Size().rows)
+        given = {name: params[name] for name in ("cols", "rows") if params.get(name) is not None}
+        size = Size(**given)
         if (why := size_refusal(*size)) is not None:
             raise bad_params(f"params: {why}")
         directory = self._directory(params.get("cwd"), claim)
