@@ -88,6 +88,7 @@ CONTENT_BYTES: Final = 8 * MIB
 
 GIT_SECONDS: Final = 30.0
 GIT_CHECKOUT_SECONDS: Final = 300.0
+BRANCH_HINT_SECONDS: Final = 5.0
 
 TERMINALS: Final = 100
 TERMINAL_CHARACTERS: Final = 100_000
@@ -251,6 +252,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "git",
         "One git command that writes files or runs the user's hooks: worktree, checkout, commit.",
     ),
+    Limit(
+        "BRANCH_HINT_SECONDS",
+        BRANCH_HINT_SECONDS,
+        "s",
+        "git",
+        "What a first turn waits for an agent to name the branch of its worktree; then its first words do.",
+    ),
     Limit("TERMINALS", TERMINALS, "count", "terminal", "Terminals whose shell runs; a further one is refused."),
     Limit(
         "TERMINAL_CHARACTERS",
@@ -322,6 +330,7 @@ FIXED: Final = frozenset(
         "DIAGNOSTIC_CHARACTERS",
         "SERVER_END_OF_INPUT_SECONDS",
         "SERVER_TERMINATE_SECONDS",
+        "BRANCH_HINT_SECONDS",
         "SERVER_STDERR_BYTES",
     }
 )

@@ -61,6 +61,7 @@ from innkeeper.host.turns import TurnParts, Turns
 from innkeeper.host.views import active_turn
 from innkeeper.host.waits import Waits
 from innkeeper.host.worktrees import Worktrees, WorktreesOutside
+from innkeeper.host.worktrees.hints import BranchHints
 from innkeeper.host.worktrees.options import NoOptions
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import (
@@ -188,7 +189,8 @@ class HostService:
         self._worktrees: Worktrees | None = None
         placing = NoOptions()
         if outside.worktrees is not None:
-            self._worktrees = Worktrees(core, outside.worktrees, ids, leave=self._leave)
+            hints = BranchHints(core, providers, generate=outside.options.get("generate_titles") is not False)
+            self._worktrees = Worktrees(core, outside.worktrees, ids, leave=self._leave, hint=hints.hint)
             self._worktrees.when_made(found.all.stands_for)
             driver.observe(self._worktrees.observe)
             placing = outside.worktrees.options()

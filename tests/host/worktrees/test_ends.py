@@ -222,23 +222,52 @@ async def test_what_was_being_made_is_taken_back_at_the_next_start(
     await world.close()
 
 
-@pytest.mark.parametrize("stage", ["removing", "deleting"])
-async def test_a_removal_that_was_cut_short_goes_on_and_commits_no_half_directory(
-    world: World, outside: WorktreesOutside, repository: RealRepository, stage: Any
-) -> None:
-    session = await Session.begun(world, repository)
-    session.inside.write("work", "1")
-    session.inside.commit("work")
-    records = Records(outside.notes)
+async def cut_short(world: World, session: Session, stage: Any) -> World:
+    """The host dies in that stage of the session's worktree; the next one has put things right."""
+    assert world.worktrees is not None
+    records = Records(world.worktrees.notes)
     await records.load()
     record = records.get(session.uri)
     assert record is not None
     await records.put(replace(record, stage=stage))
-    (session.place / "README").unlink()
     later = await world.crash()
     await later.until(lambda: later.service._worktrees._swept.is_set())
+    return later
+
+
+@pytest.mark.parametrize("stage", ["removing", "deleting"])
+async def test_a_removal_that_was_cut_short_goes_on_and_commits_no_half_directory(
+    world: World, repository: RealRepository, stage: str
+) -> None:
+    session = await Session.begun(world, repository)
+    session.inside.write("work", "1")
+    session.inside.commit("work")
+    (session.place / "README").unlink()
+    later = await cut_short(world, session, stage)
     assert not session.place.exists()
     assert session.log() == ["work", "first"]
+    await later.close()
+
+
+async def test_a_removal_that_was_cut_short_is_no_deletion_for_a_later_archive_either(
+    world: World, repository: RealRepository
+) -> None:
+    session = await Session.begun(world, repository)
+    service = world.service._worktrees
+    await service._records.put(replace(service._records.get(session.uri), stage="removing"))
+    (session.place / "README").unlink()
+    assert await service.archive(session.uri)
+    assert session.log() == ["first"]
+
+
+async def test_an_archiving_that_was_cut_short_goes_on(world: World, repository: RealRepository) -> None:
+    session = await Session.begun(world, repository)
+    session.inside.write("work", "1")
+    later = await cut_short(world, session, "archiving")
+    assert not session.place.exists()
+    assert session.log()[0] == "Saved before archiving"
+    assert await later.service._worktrees.restore(session.uri)
+    assert (session.place / "work").read_text() == "1"
     await later.close()
 
 

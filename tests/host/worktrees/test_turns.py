@@ -10,6 +10,7 @@ from harness.repositories import RealRepository
 from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.host.worktrees.naming import candidates
 from innkeeper.ports.notes import MemoryNotes
+from innkeeper.providers.spi import Completion, ProviderError
 from innkeeper.workspace.git import LocalGit
 from innkeeper.workspace.git.folders import LocalFolders
 from scripted.provider import ScriptedProvider
@@ -281,6 +282,54 @@ async def test_a_name_comes_from_words_and_is_always_a_branch(git: LocalGit, rep
         name = next(candidates(text, "ahp-session:/ü 1"))
         assert len(name) <= 48 and repository.git("check-ref-format", "--branch", f"agents/{name}"), text
     assert next(candidates("one two three four five six seven eight nine ten", "x")).count("-") == 7
+
+
+class Naming(ScriptedProvider):
+    """An agent that answers outside conversations."""
+
+    def __init__(self, answer: str | Exception) -> None:
+        super().__init__()
+        self.answer = answer
+        self.asked: list[Completion] = []
+
+    async def complete(self, completion: Completion) -> str:
+        self.asked.append(completion)
+        if isinstance(self.answer, Exception):
+            raise self.answer
+        return self.answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "name"),
+    [
+        ("Fix the log-in page", "fix-the-log-in-page"),
+        ("short", "hello"),
+        ("x" * 500, "x" * 48),
+        (ProviderError("down", "no"), "hello"),
+        (ValueError("a fault"), "hello"),
+    ],
+)
+async def test_k18_an_agent_that_can_names_the_branch(
+    outside: WorktreesOutside, repository: RealRepository, answer: str | Exception, name: str
+) -> None:
+    agent = Naming(answer)
+    world = await World(worktrees=outside, scripted=agent).start()
+    client = await world.client()
+    session, chat = await session_in(client, repository.root)
+    await client.turn(chat, "hello")
+    assert worktree(client, session).name == name
+    assert agent.asked[0].text == "hello" and agent.asked[0].seconds <= 5
+    await world.close()
+
+
+async def test_k18_the_setting_leaves_that_out(outside: WorktreesOutside, repository: RealRepository) -> None:
+    agent = Naming("Fix the log-in page")
+    world = await World(worktrees=outside, scripted=agent, options={"generate_titles": False}).start()
+    client = await world.client()
+    session, chat = await session_in(client, repository.root)
+    await client.turn(chat, "hello")
+    assert worktree(client, session).name == "hello" and agent.asked == []
+    await world.close()
 
 
 def _error(turn: Any) -> Any:

@@ -60,8 +60,9 @@ class WorktreeMaker:
     async def remake(self, record: Record) -> Record:
         """The worktree is there again, on its branch. Raises ProviderError."""
         with _told():
-            if await asyncio.to_thread(self._folders.is_directory, record.path) and record.stage == "made":
-                return record
+            there = await asyncio.to_thread(self._folders.is_directory, record.path)
+            if there and record.stage in ("made", "archiving"):
+                return await self._kept(record)
             if await self._git.branch(record.root, record.branch) is None:
                 raise missing(text("worktree.branchGone", branch=record.branch, path=record.path))
             await self._git.remove_worktree(record.root, record.path)
@@ -71,12 +72,21 @@ class WorktreeMaker:
             await self._records.put(back)
             return back
 
+    async def _kept(self, record: Record) -> Record:
+        made = replace(record, stage="made")
+        if made != record:
+            await self._records.put(made)
+        return made
+
     async def put_away(self, record: Record, message: str) -> Record | None:
         """Commit what is not committed, and remove the worktree; None when it stays because something would be lost.
+        One whose removal had begun is not committed: what is missing there was not deleted by anybody.
         Raises GitError and NotWritten."""
-        if await asyncio.to_thread(self._folders.is_directory, record.path):
+        there = await asyncio.to_thread(self._folders.is_directory, record.path)
+        if there and record.stage in ("made", "archiving"):
             saved = await self._saved(record, message)
             if saved is None:
+                await self._kept(record)
                 return None
             record = saved
         going = replace(record, stage="removing")

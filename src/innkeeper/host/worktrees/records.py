@@ -13,7 +13,8 @@ from typing import Any, Final, Literal, get_args
 
 from innkeeper.ports.notes import Notes
 
-Stage = Literal["making", "made", "removing", "archived", "deleting"]
+Stage = Literal["making", "made", "archiving", "removing", "archived", "deleting"]
+"""`archiving`: all is there, and is going to be committed and removed. From `removing` on the directory may be half."""
 VERSION: Final = 1
 
 

@@ -86,7 +86,7 @@ class Worktrees:
 
     def branch(self, session: str) -> str | None:
         record = self._records.get(session)
-        return record.branch if record is not None and record.stage in ("made", "removing", "archived") else None
+        return record.branch if record is not None and record.stage not in ("making", "deleting") else None
 
     def pending(self, session: str) -> bool:
         return _wants(self._core.head(session)) and self.branch(session) is None
@@ -113,6 +113,8 @@ class Worktrees:
                 await self._maker.take_back(record)
             elif record.stage == "deleting" or gone:
                 await self._delete(record)
+            elif record.stage == "archiving":
+                await self._maker.put_away(record, SAVED_BEFORE_ARCHIVING)
             elif record.stage == "removing":
                 await self._maker.remove(record)
                 await self._records.put(replace(record, stage="archived"))
@@ -219,10 +221,13 @@ class Worktrees:
         await self._swept.wait()
         async with self._locks.setdefault(session, asyncio.Lock()):
             record = self._records.get(session)
-            if record is None or record.stage not in ("made", "removing"):
+            if record is None or record.stage not in ("made", "archiving", "removing"):
                 return record is not None and record.stage == "archived"
             await self._leave(session)
             try:
+                if record.stage == "made":
+                    record = replace(record, stage="archiving")
+                    await self._records.put(record)
                 async with self._locks.setdefault(record.common, asyncio.Lock()):
                     return await self._maker.put_away(record, SAVED_BEFORE_ARCHIVING) is not None
             except (GitError, NotWritten, OSError) as error:
@@ -233,7 +238,7 @@ class Worktrees:
         await self._swept.wait()
         async with self._locks.setdefault(session, asyncio.Lock()):
             record = self._records.get(session)
-            if record is None or record.stage not in ("removing", "archived"):
+            if record is None or record.stage not in ("archiving", "removing", "archived"):
                 return record is not None and record.stage == "made"
             try:
                 async with self._locks.setdefault(record.common, asyncio.Lock()):
@@ -261,7 +266,7 @@ class Worktrees:
     async def _delete(self, record: Record) -> None:
         """Saved first, unless that was done already and only the removal was cut short."""
         if record.stage != "deleting":
-            if record.stage == "made":
+            if record.stage in ("made", "archiving"):
                 saved = await self._maker.put_away(record, SAVED_BEFORE_DELETING)
                 if saved is None:
                     await self._records.drop(record.session)
