@@ -92,6 +92,10 @@ class Replay:
     async def send(self, client: BareClient, frame: dict[str, Any]) -> None:
         method = frame["method"]
         params = self.recording.translate(frame.get("params"), self.folder)
+        if method == "unsubscribe":  # the recorded client had seen the end of its turns by then
+            for of, chat, turn in self.turns:
+                if of is client:
+                    await client.until(lambda u=chat, t=turn: turn_has_ended(client, u, t))
         if "id" not in frame:
             await client.notify(method, params)
             self.note(client, params or {})

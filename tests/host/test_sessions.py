@@ -287,7 +287,7 @@ async def test_the_root_channel_lists_the_agents(world, client):
     assert providers["console"]["capabilities"] == {"multipleChats": {"fork": True, "sideChat": True}}
 
 
-@pytest.mark.parametrize("method", ["invokeChangesetOperation", "runAutomation", "x-other/thing"])
+@pytest.mark.parametrize("method", ["runAutomation", "x-other/thing"])
 async def test_what_this_host_does_not_serve_is_method_not_found(world, client, method):
     assert (await refused(client.request(method, "a:/b"))).code == -32601
 

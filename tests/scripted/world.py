@@ -15,6 +15,7 @@ from innkeeper.engine.effects import Frame
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
 from innkeeper.host.approvals import Approving
+from innkeeper.host.changesets.service import ChangesOutside
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.driver import Driver
 from innkeeper.host.policy import HostPolicy
@@ -226,10 +227,12 @@ class World:
         options: Mapping[str, object] | None = None,
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
+        changes: ChangesOutside | None = None,
         approving: Approving | None = None,
         worktrees: WorktreesOutside | None = None,
     ) -> None:
         self.worktrees = worktrees
+        self.changes = changes
         self.ground = ground or Ground()
         self.records = records or MemoryRecords()
         self.approving = approving
@@ -267,6 +270,7 @@ class World:
             commands=self.commands,
             terminals=self.terminals,
             options=self.options,
+            changes=self.changes,
             worktrees=self.worktrees,
         )
         self.service = HostService(self.driver, conversation, outside, policy, self.settings)
@@ -290,6 +294,7 @@ class World:
                 task.cancel()
         changed.setdefault("mcp", FakeMcp(declared=self.mcp.declared))
         changed.setdefault("ground", self.ground)
+        changed.setdefault("changes", self.changes)
         changed.setdefault("worktrees", self.worktrees)
         return await World(log=survivor, settings=self.settings, ids=CountingIds("later"), **changed).start()
 

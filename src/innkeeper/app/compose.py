@@ -26,6 +26,7 @@ from innkeeper.errors import HostError
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
+from innkeeper.host.changesets.service import ChangesOutside
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
@@ -47,6 +48,7 @@ from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
+from innkeeper.ports.edits import EditStore, MemoryEdits
 from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.git import Git
 from innkeeper.ports.ids import Ids
@@ -66,6 +68,8 @@ from innkeeper.settings.memory import MemorySettings
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
+from innkeeper.workspace.edit_files import FOLDER as SESSIONS
+from innkeeper.workspace.edit_files import EditFiles
 from innkeeper.workspace.files import LocalFiles
 from innkeeper.workspace.git import LocalGit
 from innkeeper.workspace.git.folders import LocalFolders
@@ -111,6 +115,8 @@ class Parts:
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
     """Of what reached agents."""
+    edits: EditStore = field(default_factory=MemoryEdits)
+    """What turns did to files."""
     git: Git | None = None
     """Without it every session works in its folder."""
     worktrees: Notes = field(default_factory=MemoryNotes)
@@ -155,6 +161,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             orphans=NoteFile(database.with_name(ORPHANS)),
         ),
         records=RecordFile(database.with_name(RECORDS)),
+        edits=EditFiles(database.with_name(SESSIONS)),
         git=LocalGit(os.environ, processes.guard, times),
         worktrees=NoteFile(database.with_name(WORKTREES)),
         terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
@@ -211,6 +218,7 @@ class Host:
             settings=live,
             ground=_ground(parts, given),
             records=parts.records,
+            changes=_changes(parts, given),
             terminals=parts.terminals(given.environment, secret_variables(settings.input_values)),
             options={
                 "generate_titles": settings.generate_titles,
@@ -273,6 +281,14 @@ def _worktrees(parts: Parts, settings: Settings) -> WorktreesOutside | None:
     if parts.git is None:
         return None
     return WorktreesOutside(parts.git, LocalFolders(), parts.worktrees, settings.isolation)
+
+
+def _changes(parts: Parts, given: Circumstances) -> ChangesOutside | None:
+    """What checkpoints and changesets work with; None without git and files."""
+    if parts.git is None or parts.ground.files is None:
+        return None
+    seconds = given.settings.limits["git_seconds"]
+    return ChangesOutside(parts.git, parts.edits, parts.ground.files, seconds=seconds)
 
 
 def _join_endpoints(servers: ProjectServers, gateway: Gateway, conversation: Conversation, ids: Ids) -> Endpoints:

@@ -22,6 +22,7 @@ GROUP: Final = "innkeeper.contributions"
 BUILTIN: Final = (
     ("local_commands", "LocalCommands"),
     ("turn_admission", "TurnAdmission"),
+    ("checkpoint_changeset", "CheckpointChangeset"),
     ("mcp_declarations", "McpDeclarations"),
     ("queue_drain", "QueueDrain"),
     ("session_input_needed", "SessionInputNeeded"),

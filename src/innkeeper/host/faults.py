@@ -18,6 +18,7 @@ from innkeeper.protocol.errors import (
     NOT_FOUND,
     PROVIDER_NOT_FOUND,
     SESSION_NOT_FOUND,
+    TURN_IN_PROGRESS,
     RpcError,
 )
 from innkeeper.providers.spi import ProviderError
@@ -29,6 +30,11 @@ CODES = {
     "PROVIDER_UNKNOWN": PROVIDER_NOT_FOUND,
     "SERVER_UNKNOWN": NOT_FOUND,
     "TOOL_UNKNOWN": NOT_FOUND,
+    "CONTENT_UNKNOWN": NOT_FOUND,
+    "OPERATION_UNKNOWN": INVALID_PARAMS,
+    "OPERATION_TARGET": INVALID_PARAMS,
+    "BRANCH_MISSING": INVALID_PARAMS,
+    "TURN_RUNNING": TURN_IN_PROGRESS,
 }
 
 

@@ -3,6 +3,7 @@
 Rules
 * The stages are awaited in order; cancelling the turn ends the one that runs.
 * The working directory comes first, and may fail the turn: agent, servers and files are those of it (reference §4.1).
+* The files are captured while the other stages go on, and are before the agent may write (reference §5.8).
 * Preparing declarations may fail the turn; an outgoing contribution that fails adds nothing (K5).
 * The context of a side chat is its source's history up to the turn it was opened at, a running one included; a source
   that is gone gives none.
@@ -20,6 +21,7 @@ from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.kept import branch, kept
 from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.host.views import State, active_turn, effective_values
+from innkeeper.ports.changes import TurnCheckpoints
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.worktrees import WorktreeIsolation
@@ -36,10 +38,12 @@ class Requests:
         backings: Backings,
         handover: Handover,
         declarations: Declarations,
+        checkpoints: TurnCheckpoints,
         worktrees: WorktreeIsolation,
     ) -> None:
         self._core = core
         self._worktrees = worktrees
+        self._checkpoints = checkpoints
         self._backings = backings
         self._handover = handover
         self._declarations = declarations
@@ -49,9 +53,15 @@ class Requests:
         message = asking.message.get("text", "")
         await self._worktrees.prepare(asking.session, asking.chat, asking.turn_id, message)
         agent = await self._backings.get(asking.session)
-        eligible = await self.declare(asking.session, asking.turn_id)
-        outgoing = await self._outgoing(asking, hooks)
-        request = await self._request(asking, outgoing, eligible)
+        self._checkpoints.begin(asking.session, asking.chat, asking.turn_id)
+        try:
+            eligible = await self.declare(asking.session, asking.turn_id)
+            outgoing = await self._outgoing(asking, hooks)
+            request = await self._request(asking, outgoing, eligible)
+            await self._checkpoints.ready(asking.session, asking.turn_id)
+        except Exception:
+            self._checkpoints.abandon(asking.session, asking.chat, asking.turn_id)
+            raise
         self._handover.offered(asking.session, asking.turn_id, eligible)
         return agent, request
 

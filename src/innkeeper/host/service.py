@@ -30,6 +30,8 @@ from innkeeper.host.agents import Agents
 from innkeeper.host.approvals import Approvals, Approving
 from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
+from innkeeper.host.changesets.commands import CHANGESET_METHODS, ChangesetCommands
+from innkeeper.host.changesets.service import Changesets, ChangesOutside
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
@@ -63,6 +65,7 @@ from innkeeper.host.waits import Waits
 from innkeeper.host.worktrees import Worktrees, WorktreesOutside
 from innkeeper.host.worktrees.hints import BranchHints
 from innkeeper.host.worktrees.options import NoOptions
+from innkeeper.ports.changes import NoChanges, NoCheckpoints, TurnChanges
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import (
     Channels,
@@ -87,7 +90,7 @@ from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
-HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS
+HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS | CHANGESET_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 DIRECTORY_CHANGES = frozenset(
@@ -152,6 +155,8 @@ class Outside:
     launch: Launch = "embedded"
     worktrees: WorktreesOutside | None = None
     """Without it every session works in its folder."""
+    changes: ChangesOutside | None = None
+    """Without it nothing is captured, and there are no changesets."""
 
 
 class HostService:
@@ -195,7 +200,9 @@ class HostService:
             driver.observe(self._worktrees.observe)
             placing = outside.worktrees.options()
         isolation: WorktreeIsolation = self._worktrees or NoWorktrees()
-        requests = Requests(core, self._backings, found.handover, outside.declarations, isolation)
+        self._changes = _changesets(core, outside, running, settings)
+        checkpoints = self._changes or NoCheckpoints()
+        requests = Requests(core, self._backings, found.handover, outside.declarations, checkpoints, isolation)
         admission = Admission(self.hooks)
         self._turns = Turns(
             TurnParts(
@@ -214,7 +221,7 @@ class HostService:
             )
         )
         self._steering = Steering(core, self._backings, requests, running)
-        ends = Ends(self._backings, self._servers, found.all, self._turns, self._worktrees)
+        ends = Ends(self._backings, self._servers, found.all, self._turns, self._changes, self._worktrees)
         self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings, placing)
         chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
@@ -233,11 +240,15 @@ class HostService:
         policy.join(found.toggles)
         for observer in (self._observe, self.residency.observe, drafts.observe):
             driver.observe(observer)
+        if self._changes is not None:
+            driver.observe(self._changes.observe)
+            core.open_by(self._changes.offers, self._changes.open)
         tables = (
             StandardCommands(self._sessions, chats),
             self._extensions(conversation, outside),
             found.commands,
             self._terminals,
+            ChangesetCommands(self._changes),
         )
         handlers = {method: handler for table in tables for method, handler in table.table().items()}
         driver.serve_commands(Commands({**handlers, **(extra or {})}, ids, drafts.used).run)
@@ -249,6 +260,7 @@ class HostService:
         services.add(ToolCallTracker, trackers.ToolCalls())
         services.add(LocalCommands, commands)
         services.add(Declarations, outside.declarations)
+        services.add(TurnChanges, self._changes or NoChanges())
         services.add(WorktreeIsolation, isolation)
 
     def _local_commands(self, conversation: Conversation, outside: Outside, titles: Titles) -> LocalCommands:
@@ -287,6 +299,8 @@ class HostService:
         await self._terminals.restored()
         self._watching = [self._core.spawn(watch(), name) for name, watch in self._watches.items()]
         self._core.spawn(self._customizations.start(), "orphaned decisions")
+        if self._changes is not None:
+            self._core.spawn(self._changes.sweep(), "changes of sessions that are gone")
         if self._worktrees is not None:
             self._core.spawn(self._worktrees.start(), "worktrees of an earlier host")
 
@@ -385,3 +399,9 @@ class HostService:
             self._customizations.clients_changed(released.channel)
         elif action["type"] in DIRECTORY_CHANGES:
             self._directories_changed(released)
+
+
+def _changesets(core: Core, outside: Outside, running: RunningTurns, settings: HostSettings) -> Changesets | None:
+    if outside.changes is None:
+        return None
+    return Changesets(core, outside.changes, running, lang=negotiate(settings.language))

@@ -16,6 +16,7 @@ from urllib.parse import quote
 from innkeeper.engine.effects import Act, Also, Create, Drop
 from innkeeper.host import config, listing
 from innkeeper.host.backings import Backings, local_path
+from innkeeper.host.changesets.service import Changesets
 from innkeeper.host.core import Core, act
 from innkeeper.host.customizations.service import Customizations
 from innkeeper.host.faults import bad_params, logged, no_session
@@ -48,6 +49,7 @@ class Ends(NamedTuple):
     servers: Servers
     customizations: Customizations
     turns: Turns
+    changes: Changesets | None = None
     worktrees: Worktrees | None = None
 
 
@@ -69,6 +71,7 @@ class Sessions:
         self._servers = ends.servers
         self._customizations = ends.customizations
         self._turns = ends.turns
+        self._changes = ends.changes
         self._worktrees = ends.worktrees
         self._placing = placing or NoOptions()
         self._titles = titles
@@ -261,6 +264,8 @@ class Sessions:
         self._customizations.close(uri)
         try:
             await self._servers.close(uri)
+            if self._changes is not None:
+                await self._changes.session_ended(uri)
             if self._worktrees is not None:
                 await self._worktrees.dispose(uri)
         except Exception as error:

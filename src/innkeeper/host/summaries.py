@@ -5,7 +5,7 @@ Rules
 * A session shows the activity of its default chat, or of its newest; a chat that needs input, or failed, raises it to
   that. Read and archived flags are the session's own.
 * `modifiedAt` of a session is the latest of its chats and its creation. The time of creation is kept in the session's
-  `_meta` under `x-innkeeper/createdAt`, because AHP's state has no place for it; so are the lines that it changed, under
+  `_meta` under `x-innkeeper/createdAt`, because AHP's state has no place for it; the lines that it changed too, under
   `x-innkeeper/changes`.
 """
 

@@ -153,14 +153,16 @@ class EditLog:
         record = book.turns.get(call.turn)
         beside = {turn for _, turn in record.beside} if record is not None else set()
         at_work = {call.turn, *beside}
+        began: Known = None
         if not any(edit.path == path and edit.turn in at_work for edit in book.edits):
             began = await self._began(call.session, call.turn, path, book)
-            if began is not None:
-                return began
-        return book.last_of(path)
+        if isinstance(began, Content):
+            return began
+        last = book.last_of(path)
+        return began if last is None else last
 
     async def _began(self, session: str, turn: str, path: str, book: Book) -> Known:
-        """The file as the turn began, where a snapshot knows."""
+        """The file as the turn began, where a snapshot knows. One that git ignores is absent to it."""
         record = book.turns.get(turn)
         if record is None or self._git is None:
             return None
@@ -169,7 +171,9 @@ class EditLog:
                 continue
             try:
                 side = await self._git.entry(root, start.tree, path[len(root) + 1 :])
-                if side is None or side.type == "submodule":
+                if side is None:
+                    return ABSENT
+                if side.type == "submodule":
                     return None
                 return await self._books.keep(session, await self._git.content(root, side.id, EDIT_BYTES))
             except GitError as error:
