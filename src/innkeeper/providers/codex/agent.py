@@ -16,11 +16,12 @@ from typing import Final
 
 from innkeeper.ports.processes import Command
 from innkeeper.protocol.common.state import ProtectedResourceMetadata
-from innkeeper.protocol.root.state import AgentInfo, SessionModelInfo
+from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
-from innkeeper.providers.codex import settings, transcripts
+from innkeeper.providers.codex import known, settings, transcripts
 from innkeeper.providers.codex.completing import complete
 from innkeeper.providers.codex.install import AGENT, LOGIN, find
+from innkeeper.providers.codex.known import Known
 from innkeeper.providers.codex.launch import command, prepare_home, user_home
 from innkeeper.providers.codex.rpc import Refused
 from innkeeper.providers.codex.server import AppServer, AppServers, failed_to_start
@@ -46,10 +47,13 @@ KEYS: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 class CodexProvider:
     def __init__(self, given: Surroundings) -> None:
         self._given = given
-        self._models: Sequence[SessionModelInfo] = ()
+        self._known: Known | None = None
         self._changed: Callable[[], None] = lambda: None
+        self._learning: asyncio.Task[None] | None = None
         self._token: str | None = None
-        self._logged_out = False
+        self._wants_login = False
+        self._logged_out: bool | None = None
+        """What a process said; None before one has run."""
         self._servers = AppServers(given.processes, self._launch, self._started)
 
     # -- Provider ------------------------------------------------------------------------------------------------
@@ -60,7 +64,7 @@ class CodexProvider:
             "provider": "codex",
             "displayName": text("codex.name"),
             "description": text("codex.description"),
-            "models": list(self._models),
+            "models": list(self._known.models) if self._known is not None else [],
             "protectedResources": [_resource()],
             "capabilities": {
                 "multipleChats": {"fork": True, "sideChat": True},
@@ -73,14 +77,18 @@ class CodexProvider:
         found = find(self._given.program)
         if isinstance(found, Unavailable):
             return found
-        if self._logged_out:
+        if self._misses_login():
             return Unavailable(
                 "AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT), self._remedy
             )
         return None
 
     def watch(self, changed: Callable[[], None]) -> None:
+        """Learns what it is from a process of its own, once in the life of its folder."""
         self._changed = changed
+        self._known = known.load(self._given.directory)
+        if self._known is None and not isinstance(find(self._given.program), Unavailable):
+            self._learning = asyncio.get_running_loop().create_task(self._learn(), name="codex learns")
 
     def can_resume(self, backing: Backing | None) -> bool:
         return bool(backing and backing.get("thread"))
@@ -98,6 +106,9 @@ class CodexProvider:
         return CodexSession(opening, self._given, self._servers)
 
     async def close(self) -> None:
+        if self._learning is not None:
+            self._learning.cancel()
+            await asyncio.wait([self._learning])
         await self._servers.close()
 
     # -- Completing, Adopting, TokenTaking -----------------------------------------------------------------------
@@ -132,7 +143,7 @@ class CodexProvider:
         if server is not None:
             await self._log_in(server)
         else:
-            self._logged_out = False
+            self._logged_out = None
         self._changed()
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -181,15 +192,32 @@ class CodexProvider:
                     break
         except Refused as error:
             raise failed_to_start(error.message[:200]) from None
-        found = settings.models(listed)
-        if found != self._models:
-            self._models = found
+        found = Known(settings.models(listed), self._wants_login)
+        if found != self._known:
+            self._known = found
+            await asyncio.to_thread(known.store, self._given.directory, found)
             self._changed()
+
+    async def _learn(self) -> None:
+        self._servers.enter()
+        try:
+            await self._servers.get()
+        except ProviderError as error:
+            log.info("Codex could not be looked at: %s", error.error_type)
+        finally:
+            await self._servers.leave()
+
+    def _misses_login(self) -> bool:
+        """What the running process says; before one has run, what is on disk and in the environment."""
+        if self._logged_out is not None:
+            return self._logged_out
+        stored = (self._home / "auth.json").exists() or self._given.share_login
+        return self._known is not None and self._known.wants_login and self._key() is None and not stored
 
     async def _log_in(self, server: AppServer) -> None:
         """Use the key there is, where Codex has no login of its own."""
         account = await server.call("account/read")
-        wanted = bool(account.get("requiresOpenaiAuth"))
+        wanted = self._wants_login = bool(account.get("requiresOpenaiAuth"))
         key = self._key()
         if wanted and key is not None and (account.get("account") is None or self._token is not None):
             try:

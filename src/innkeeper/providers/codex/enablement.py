@@ -27,11 +27,17 @@ STARTUP_SECONDS: Final = 20
 
 @dataclass(frozen=True, slots=True)
 class Served:
-    """A server that is on and connected."""
+    """A server that is on and connected. `revision` is another one when its tools are: Codex reads a list once, and
+    again only from another address."""
 
     id: str
     name: str
     offer: EndpointOffer
+    revision: str = ""
+
+    @property
+    def url(self) -> str:
+        return f"{self.offer.url}?tools={self.revision}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +67,7 @@ def thread_config(
     """`config` of `thread/start` and `thread/resume`. `own_servers`: names in Codex's own `config.toml`."""
     servers: dict[str, Any] = {
         one.offer.name: {
-            "url": one.offer.url,
+            "url": one.url,
             "http_headers": dict(one.offer.headers),
             "enabled": True,
             "required": True,

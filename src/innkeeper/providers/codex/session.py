@@ -8,6 +8,7 @@ Rules
 """
 
 import asyncio
+import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
@@ -17,6 +18,7 @@ from innkeeper.ports.endpoints import CallSigns
 from innkeeper.ports.mcp import McpRefused
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import Message
+from innkeeper.protocol.session.state import ToolDefinition
 from innkeeper.providers.codex import settings
 from innkeeper.providers.codex.approvals import Approvals
 from innkeeper.providers.codex.enablement import Reading, Served, instructions, thread_config
@@ -26,8 +28,8 @@ from innkeeper.providers.codex.messages import preface, user_input, words
 from innkeeper.providers.codex.reading import read
 from innkeeper.providers.codex.rpc import Refused
 from innkeeper.providers.codex.server import AppServer, AppServers
-from innkeeper.providers.codex.threads import Loading, Thread
-from innkeeper.providers.codex.turn import RunningTurn
+from innkeeper.providers.codex.threads import Loading, Thread, listed
+from innkeeper.providers.codex.turn import RunningTurn, refused
 from innkeeper.providers.spi import (
     BackingChanged,
     ClientTool,
@@ -38,11 +40,13 @@ from innkeeper.providers.spi import (
     TurnRequest,
 )
 from innkeeper.texts import text
+from innkeeper.wire.json import encode
 
 log = logging.getLogger(__name__)
 
 PATIENCE_MARGIN: Final = 300.0
 CONTEXT: Final = "innkeeper"
+GO_ON: Final = "You were interrupted. Go on with what you were doing."
 
 
 class CodexSession:
@@ -59,6 +63,7 @@ class CodexSession:
         self._offered: dict[str, str] = {}
         """Servers with an endpoint of this session, by id, and the names they have in Codex."""
         self._reading = Reading()
+        self._listed: set[str] = set()
         self._changing = asyncio.Lock()
         self._closed = False
         servers.enter()
@@ -91,11 +96,28 @@ class CodexSession:
             server = self._servers.running
             if server is None:
                 return None
+            before = set(self._listed)
             loading = await self._loading(server, ())
-            for chat, thread in tuple(self._threads.items()):
-                if chat not in self._running and thread.id in server.loaded:
-                    await thread.load(server, loading)
-            return sorted(self._offered.values())
+            idle = [
+                thread
+                for thread in self._threads.values()
+                if not thread.busy.locked() and thread.id in server.loaded and await thread.load(server, loading)
+            ]
+            return await self._read_back(server, idle, before | set(self._offered.values()))
+
+    async def _read_back(self, server: AppServer, idle: Sequence[Thread], names: set[str]) -> Sequence[str] | None:
+        """Which of these servers Codex has connected in its idle threads: only what it says is connected counts. One
+        that should be gone and is not is a failure."""
+        if not idle or "mcpServerStatus/list" in server.missing:
+            return None
+        found: set[str] = set()
+        for thread in idle:
+            assert thread.id is not None
+            found |= await listed(server, thread.id, names)
+        self._listed = found
+        if stays := found - set(self._offered.values()):
+            raise refused(text("codex.stays", servers=", ".join(sorted(stays))))
+        return sorted(found)
 
     async def steer(self, chat: str, message_id: str, message: Message) -> bool:
         turn = self._running.get(chat)
@@ -124,19 +146,19 @@ class CodexSession:
             connected = self._given.gateway.tools(self._session)
         except McpRefused:
             connected = ()
-        wanted = {one.customization_id: one.server for one in connected if one.customization_id not in withheld}
+        wanted = {one.customization_id: one for one in connected if one.customization_id not in withheld}
         for id in [id for id in self._offered if id not in wanted]:
             del self._offered[id]
             await self._given.endpoints.withdraw(self._session, id)
         found: list[Served] = []
-        for id, name in wanted.items():
+        for id, server in wanted.items():
             try:
                 offer = await self._given.endpoints.offer(self._session, id, patience=self._patience, who=self._who)
             except McpRefused as error:
                 log.info("codex: server of %s is not offered (%s)", self._session, error.code)
                 continue
             self._offered[id] = offer.name
-            found.append(Served(id, name, offer))
+            found.append(Served(id, server.server, offer, _revision(server.tools)))
         return found
 
     @property
@@ -166,6 +188,7 @@ class CodexSession:
         if thread.id is not None and await thread.load(server, loading):
             known = [turn["id"] for turn in request.history]
             await thread.take_back(server, [*known, *([request.turn_id] if request.resumed else [])])
+            thread.interrupted = request.resumed and await thread.has(server, request.turn_id)
             return None
         if (
             request.branch is not None
@@ -174,11 +197,12 @@ class CodexSession:
         ):
             return None
         await thread.start(server, loading)
+        thread.interrupted = False
         return preface(request.context, request.history)
 
     def _start(self, thread: Thread, request: TurnRequest, said: str | None) -> dict[str, object]:
         """The members of `turn/start`."""
-        parts = user_input(request.text, request.message)
+        parts = [words(GO_ON)] if thread.interrupted else user_input(request.text, request.message)
         if said is not None:
             parts.insert(0, words(said))
         start: dict[str, object] = {
@@ -237,6 +261,10 @@ class CodexSession:
         except (Refused, ProviderError):
             log.debug("codex: thread %s is not loaded any more", thread)
         server.loaded.pop(thread, None)
+
+
+def _revision(tools: Sequence[ToolDefinition]) -> str:
+    return hashlib.sha256(encode(tools)).hexdigest()[:16]
 
 
 def _dynamic(tool: ClientTool) -> dict[str, Any]:

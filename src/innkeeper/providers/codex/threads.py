@@ -11,7 +11,7 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -57,6 +57,8 @@ class Thread:
     tools: frozenset[str] = frozenset()
     told: str | None = None
     """The instructions that it was given last."""
+    interrupted: bool = False
+    """The next turn goes on with a message that it has."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
     """Held by the turn that runs, to the end of its stopping."""
     planned: bool = False
@@ -180,6 +182,22 @@ class Thread:
         self.id = str((answer.get("thread") or {}).get("id"))
         self.model = str(answer.get("model") or "") or None
         server.loaded[self.id] = (loading.approvals, loading.sandbox, loading.config)
+
+
+async def listed(server: AppServer, thread: str, names: Collection[str]) -> set[str]:
+    """Which of these servers the thread has connected. Always asked by name: without one Codex starts a second copy of
+    every server. Raises ProviderError."""
+    found: set[str] = set()
+    for name in sorted(names):
+        try:
+            answer = await server.call(
+                "mcpServerStatus/list", threadId=thread, serverName=name, detail="toolsAndAuthOnly"
+            )
+        except Refused as error:
+            raise refused(error.message) from None
+        if any(one.get("name") == name and one.get("runtimeStatus") == "connected" for one in answer.get("data") or ()):
+            found.add(name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
