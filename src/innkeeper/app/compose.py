@@ -27,9 +27,11 @@ from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
 from innkeeper.host.changesets.service import ChangesOutside
+from innkeeper.host.completing import TRIGGERS
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
+from innkeeper.host.local_commands.words import PREFIX
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
@@ -370,6 +372,8 @@ def _hub_settings(given: Circumstances) -> HubSettings:
         replay_envelopes=int(limits["replay_envelopes"]),
         replay_bytes=int(limits["replay_bytes"]),
         turn_page=int(limits["turn_page"]),
+        completion_triggers=TRIGGERS,
+        command_prefix=PREFIX,
     )
 
 

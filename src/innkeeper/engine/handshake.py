@@ -112,6 +112,10 @@ class Handshake:
         }
         if settings.default_directory is not None:
             result["defaultDirectory"] = settings.default_directory
+        if settings.completion_triggers:
+            result["completionTriggerCharacters"] = list(settings.completion_triggers)
+        if settings.command_prefix is not None:
+            result["terminalCommandPrefix"] = settings.command_prefix
         if settings.meta:
             result["_meta"] = settings.meta
         return result

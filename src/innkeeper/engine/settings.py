@@ -19,5 +19,9 @@ class HubSettings:
     turn_page: int = 50
     max_latency_ms: int = 1_000
     """The most that a subscription may ask deltas to be held back."""
+    completion_triggers: tuple[str, ...] = ()
+    """After which characters a client asks for completions."""
+    command_prefix: str | None = None
+    """With what a message begins that is a command for a terminal."""
     meta: Mapping[str, Any] = field(default_factory=dict)
     """`_meta` of the answer to `initialize`; own keys are `x-innkeeper/…` (architecture §6)."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from innkeeper.engine.effects import Command
 from innkeeper.host.chats import Chats
-from innkeeper.host.faults import bad_params, no_chat, wire_error
+from innkeeper.host.faults import bad_params, wire_error
 from innkeeper.host.sessions import Sessions
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import permission_denied
@@ -85,7 +85,6 @@ class StandardCommands:
             "createChat": self.create_chat,
             "disposeChat": self.dispose_chat,
             "moveChat": self.move_chat,
-            "completions": self.completions,
             "authenticate": self.authenticate,
             **dict.fromkeys(RESOURCE_METHODS, self.no_resources),
         }
@@ -113,12 +112,6 @@ class StandardCommands:
 
     async def move_chat(self, asker: Asker, params: Params) -> NoReturn:
         self._chats.move(params)
-
-    async def completions(self, asker: Asker, params: Params) -> object:
-        """Nothing is proposed yet; an unknown chat is told all the same."""
-        if not self._chats.knows(params["channel"]):
-            raise no_chat(params["channel"])
-        return {"items": []}
 
     async def authenticate(self, asker: Asker, params: Params) -> NoReturn:
         raise bad_params("nothing on this host asks for a token for that resource")

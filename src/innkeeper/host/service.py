@@ -35,6 +35,7 @@ from innkeeper.host.changesets.service import Changesets, ChangesOutside
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
+from innkeeper.host.completing import COMPLETION_METHODS, Completing
 from innkeeper.host.core import Core, DriverCore
 from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS
 from innkeeper.host.customizations.joined import join
@@ -90,7 +91,7 @@ from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
-HOST_METHODS = STANDARD_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS | CHANGESET_METHODS
+HOST_METHODS = STANDARD_METHODS | COMPLETION_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS | CHANGESET_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 DIRECTORY_CHANGES = frozenset(
@@ -248,6 +249,7 @@ class HostService:
             self._extensions(conversation, outside),
             found.commands,
             self._terminals,
+            Completing(core, commands.prefixes, outside.ground.files),
             ChangesetCommands(self._changes),
         )
         handlers = {method: handler for table in tables for method, handler in table.table().items()}

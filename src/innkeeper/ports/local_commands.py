@@ -64,6 +64,10 @@ class LocalCommands(Protocol):
         """The command that the message is; None leaves it to the agent. Never raises."""
         ...
 
+    def prefixes(self) -> Sequence[str]:
+        """With what messages begin that are commands, as far as a client may offer them while one is written."""
+        ...
+
     async def run(self, request: LocalRequest, output: LocalOutput) -> None:
         """Run the claimed command to its end. Raises nothing but CancelledError: what goes wrong is said in the turn.
         The caller then ends the turn as complete, and never hands it to an agent."""
@@ -72,6 +76,9 @@ class LocalCommands(Protocol):
 
 class NoLocalCommands:
     """A host without any."""
+
+    def prefixes(self) -> Sequence[str]:
+        return ()
 
     def claims(self, request: LocalRequest) -> Claim | None:
         return None

@@ -323,6 +323,15 @@ async def test_a_shell_that_nobody_uses_ends_with_the_next_command(world: ShellW
     assert state["terminals"][1]["lifecycle"] == {"status": "running"}
 
 
+async def test_a_shell_that_nobody_looks_at_ends_after_a_while(world: ShellWorld, client: Client) -> None:
+    """So that its session can leave memory; the terminal stays, as ended."""
+    _, chat = await begun(world, client)
+    shell_of(world)._times = Times(idle=0.1)
+    uri = terminal(await ran(client, chat, "!echo one"))["resource"]
+    await client.state("ahp-root://", lambda s: s["terminals"][0]["lifecycle"]["status"] == "exited")
+    assert any(part.get("output") == "one\r\n" for part in (await client.subscribe(uri))["content"])
+
+
 async def test_long_output_is_its_last_80_000_characters(world: ShellWorld, client: Client) -> None:
     _, chat = await begun(world, client)
     call = await ran(client, chat, "!seq 1 60000")
@@ -403,6 +412,9 @@ class Claims:
 
     def claims(self, request: LocalRequest) -> Claim | None:
         return self.claim
+
+    def prefixes(self) -> tuple[str, ...]:
+        return ()
 
     async def run(self, request: LocalRequest, output: Any) -> None:
         raise AssertionError("the host runs it")

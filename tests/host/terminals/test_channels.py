@@ -300,6 +300,24 @@ async def test_a_terminal_that_a_call_uses_takes_no_keys(quick: World, twin: Fak
     assert twin.opened[0].typed == b"x"
 
 
+async def test_a_terminal_that_only_shows_output_takes_no_input(quick: World) -> None:
+    """§5.10: of a command that an agent runs by itself."""
+    client = await quick.client()
+    session, chat = await client.new_session()
+    claim = {"kind": "session", "session": session, "chat": chat}
+    shown_only = await quick.service._terminals.show(URI, "npm test", claim)
+    state = await client.subscribe(URI)
+    assert state["isPty"] is False
+    shown_only.write("one\x1b]633;C\x07 tw")
+    shown_only.write("o\x1b[c\n")
+    await client.state(URI, lambda s: shown(s) == "one two\n")
+    assert "only shows" in await client.rejection(client.dispatch(URI, "terminal/input", data="x"))
+    shown_only.end(0)
+    await client.state(ROOT, lambda s: s["terminals"][0]["lifecycle"] == {"status": "exited", "exitCode": 0})
+    await client.request("disposeSession", session)
+    await client.state(ROOT, lambda s: s["terminals"] == [])
+
+
 async def test_titles_of_programs_are_told_at_most_five_times_a_second(quick: World, twin: FakeTerminals) -> None:
     client = await quick.client()
     await made(client, name="first")

@@ -5,7 +5,7 @@ Rules
   what runs: also when the person changed it while they were asked.
 * The terminal begins in the session's first working directory. While the turn waits, the tool call holds it; then the
   chat does, and everybody may type into it. It stays until the session is disposed of; a shell that nobody uses any
-  more ends when the next command of its chat begins.
+  more ends when the next command of its chat begins, or after a while in which nobody looks at it.
 * Whatever keeps the turn from waiting on (time, a client that takes over, a program that takes the whole screen) leaves
   the command running. A turn that is cancelled interrupts it.
 """
@@ -121,6 +121,7 @@ class Shell:
         try:
             outcome = await run.outcome()
             finished = True
+            self._core.spawn(self._retire(live), f"unused shell of {live.uri}")
             return outcome
         finally:
             live.taken_over = None
@@ -134,15 +135,24 @@ class Shell:
         kept: list[str] = []
         for uri in self._left.pop(chat, ()):
             live = self._channels.get(uri)
-            claim = (self._core.head(uri) or {}).get("claim") or {}
-            if live is None:
-                continue
-            if live.is_idle and claim.get("kind") == "session":
+            if live is not None and self._is_unused(live):
                 await self._channels.close_shell(uri)
-            else:
+            elif live is not None:
                 kept.append(uri)
         if kept:
             self._left[chat] = kept
+
+    async def _retire(self, live: LiveTerminal) -> None:
+        """So that a shell keeps no session in memory for ever."""
+        while self._channels.get(live.uri) is live:
+            await asyncio.sleep(self._times.idle)
+            if self._is_unused(live) and not self._core.is_watched(live.uri):
+                await self._channels.close_shell(live.uri)
+                return
+
+    def _is_unused(self, live: LiveTerminal) -> bool:
+        claim = (self._core.head(live.uri) or {}).get("claim") or {}
+        return live.is_idle and claim.get("kind") == "session"
 
     def _directory(self, session: str) -> str | None:
         state = self._core.head(session) or {}

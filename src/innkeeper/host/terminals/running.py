@@ -17,7 +17,7 @@ from typing import Final, Literal, NamedTuple
 from innkeeper.host.terminals.live import LiveTerminal
 from innkeeper.host.terminals.marks import Mark, Piece, Screen, Text
 from innkeeper.host.terminals.plain import last_characters, plain_text
-from innkeeper.limits import LOCAL_COMMAND_SECONDS, TERMINAL_KEPT_CHARACTERS, TERMINAL_READY_SECONDS
+from innkeeper.limits import CHAT_IDLE_SECONDS, LOCAL_COMMAND_SECONDS, TERMINAL_KEPT_CHARACTERS, TERMINAL_READY_SECONDS
 
 Kind = Literal["ran", "timedOut", "shellEnded", "background", "interactive", "incomplete", "untypable"]
 
@@ -41,6 +41,8 @@ class Times(NamedTuple):
 
     ready: float = TERMINAL_READY_SECONDS
     run: float = LOCAL_COMMAND_SECONDS
+    idle: float = CHAT_IDLE_SECONDS
+    """Until an unused shell ends."""
 
 
 class CommandRun:

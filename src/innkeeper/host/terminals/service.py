@@ -23,6 +23,7 @@ from innkeeper.host.core import Core, act
 from innkeeper.host.faults import bad_params
 from innkeeper.host.outcomes import StorageFailed
 from innkeeper.host.terminals.live import LiveTerminal, Transcript
+from innkeeper.host.terminals.marks import Mark, Marks
 from innkeeper.host.terminals.policy import claim_refusal, running, size_refusal
 from innkeeper.limits import TERMINALS
 from innkeeper.ports.clock import Clock
@@ -46,6 +47,26 @@ class Wanted(NamedTuple):
     directory: str
     size: Size = Size()
     agent: bool = False
+
+
+class Shown:
+    """A terminal without a shell: what it is given is its output."""
+
+    def __init__(self, uri: str, transcript: Transcript) -> None:
+        self.uri = uri
+        self._transcript = transcript
+        self._marks = Marks()
+
+    def write(self, text: str) -> None:
+        for piece in self._marks.feed(text):
+            if not isinstance(piece, Mark):
+                self._transcript.add(piece)
+
+    def end(self, exit_code: int | None) -> None:
+        """The command has ended; the terminal stays as it is."""
+        for piece in self._marks.end():
+            self._transcript.add(piece)
+        self._transcript.end(exit_code)
 
 
 class TerminalChannels:
@@ -105,6 +126,21 @@ class TerminalChannels:
             self._reserved.discard(wanted.uri)
         self._core.spawn(self._follow(live), f"terminal {wanted.uri}")
         return live
+
+    async def show(self, uri: str, title: str, claim: State) -> "Shown":
+        """A terminal that only shows output, of what an agent runs by itself. Raises RpcError, StorageFailed."""
+        self._refuse_uri(uri)
+        if (why := claim_refusal(claim, self._core.owner)) is not None:
+            raise bad_params(why)
+        state = {
+            "title": title,
+            "content": [],
+            "lifecycle": {"status": "running"},
+            "claim": claim,
+            "isPty": False,
+        }
+        await self._core.commit(Create(uri, "terminal", claim.get("session"), state), self._listed(uri, state))
+        return Shown(uri, Transcript(self._core, self._clock, uri, titled=False))
 
     def get(self, uri: str) -> LiveTerminal | None:
         return self._live.get(uri)
