@@ -11,6 +11,7 @@ import contextlib
 import importlib
 import json
 import logging
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
@@ -18,6 +19,8 @@ from innkeeper.ports.processes import Command, Processes
 from innkeeper.providers.claude.process import Ended, Message, ProcessTransport
 
 log = logging.getLogger(__name__)
+
+_FORGOTTEN: Final = re.compile(r"No (conversation|message) found")
 
 START_SECONDS: Final = 40.0
 CONTROL_SECONDS: Final = 20.0
@@ -52,6 +55,10 @@ def lacking() -> list[str]:
     return gone
 
 
+class Forgotten(Exception):
+    """The agent does not know the conversation, or the place in it, that it was to go on from."""
+
+
 class Cli:
     """`heard` is called with each message, `ended` once with the exit code when the process is gone by itself."""
 
@@ -76,7 +83,7 @@ class Cli:
         return self._transport.is_ready()
 
     async def start(self) -> None:
-        """Ready for a message when this returns. Raises Ended, OSError, TimeoutError, Unanswered."""
+        """Ready for a message when this returns. Raises Ended, Forgotten, OSError, TimeoutError, Unanswered."""
         try:
             async with asyncio.timeout(START_SECONDS):
                 await self._client.connect()
@@ -86,6 +93,8 @@ class Cli:
         except Exception as error:
             code = None if self._transport.process is None else self._transport.process.exit_code
             await self.close()
+            if _FORGOTTEN.search(self._transport.refusal):
+                raise Forgotten from error
             if isinstance(error, Ended) or code is not None:
                 raise Ended(code) from error
             raise Unanswered(str(error)) from error

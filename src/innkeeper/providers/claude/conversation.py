@@ -20,7 +20,7 @@ from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.chat.state import Message, ToolCallContributor, ToolCallResult
 from innkeeper.providers.claude import content
-from innkeeper.providers.claude.cli import Cli, Unanswered
+from innkeeper.providers.claude.cli import Cli, Forgotten, Unanswered
 from innkeeper.providers.claude.client_tools import NAME as CLIENT
 from innkeeper.providers.claude.client_tools import ClientTools
 from innkeeper.providers.claude.handing import Handed, handed, lay_out, read_rules
@@ -56,6 +56,8 @@ class Shared:
     learnt: Callable[[Any], None]
     """Told what an agent said of itself at its start."""
     missing: Callable[[], ProviderError | None]
+    adopt: Callable[[str], None]
+    """Copies a transcript of the person's to where the host's agent finds it. Blocks."""
     eligible: Eligible
     ids: Ids
     idle_seconds: float = IDLE_SECONDS
@@ -183,15 +185,27 @@ class Conversation:
                 if begun is None:
                     assert known is not None
                     begun = Start(known, known.conversation)
-                await self._launch(begun, given, rules, request)
+                begun = await self._started(begun, given, rules, request)
                 self._mark = mark
             await self._adjust(request)
             return begun is not None and begun.tell
+
+    async def _started(self, begun: Start, given: Handed, rules: Sequence[str], request: TurnRequest) -> Start:
+        """How it was started: an agent that has lost the conversation begins a new one and is told what was said."""
+        try:
+            await self._launch(begun, given, rules, request)
+        except Forgotten:
+            log.warning("the agent of %s does not know its conversation any more; it is told what was said", self._chat)
+            begun = Start(Place(uuid_of(self._shared.ids.new())), tell=True)
+            await self._launch(begun, given, rules, request)
+        return begun
 
     async def _launch(self, begun: Start, given: Handed, rules: Sequence[str], request: TurnRequest) -> None:
         await self._end()
         if (missing := self._shared.missing()) is not None:
             raise missing
+        if begun.transcript is not None:
+            await asyncio.to_thread(self._shared.adopt, begun.transcript)
         name = hashlib.sha256(self._chat.encode()).hexdigest()[:24]
         plugins, file = await asyncio.to_thread(lay_out, given, rules, self._shared.folder / name)
         self._mode, self._model = agent_mode(request.config), _model(request)

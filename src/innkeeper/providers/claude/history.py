@@ -69,12 +69,14 @@ def place(backing: Backing | None) -> Place | None:
 @dataclass(frozen=True, slots=True)
 class Start:
     """How the agent is started for a turn: a new conversation, or one that goes on, from `at` where that is given, and
-    under a new id where it is a `fork`. `tell` says that the agent knows nothing of what was said before."""
+    under a new id where it is a `fork`. `transcript` is a file of the person's to be copied first. `tell` says that the
+    agent knows nothing of what was said before."""
 
     place: Place
     resume: str | None = None
     at: str | None = None
     fork: bool = False
+    transcript: str | None = None
     tell: bool = False
 
 
@@ -88,9 +90,12 @@ def start(
     kept = 0
     while kept < len(known.points) and known.points[kept][0] in ids:
         kept += 1
+    at = known.points[kept - 1][1] if kept else known.base
+    if known.transcript is not None and at is not None:
+        mine = replace(known, conversation=fresh, points=known.points[:kept], base=at, transcript=None)
+        return Start(mine, known.conversation, at, fork=True, transcript=known.transcript)
     if kept == len(known.points):
         return None
-    at = known.points[kept - 1][1] if kept else known.base
     if at is None:
         return Start(Place(fresh), tell=bool(history))
     return Start(replace(known, points=known.points[:kept]), known.conversation, at)

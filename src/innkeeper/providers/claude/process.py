@@ -34,6 +34,8 @@ class ProcessTransport:
         self._processes = processes
         self._command = command
         self.process: Process | None = None
+        self.refusal = ""
+        """What the agent said last of a request that it could not carry out."""
         self._closed = False
 
     async def connect(self) -> None:
@@ -55,8 +57,11 @@ class ProcessTransport:
             raise Ended(None)
         async for line in self.process.output():
             message = _message(line)
-            if message is not None:
-                yield message
+            if message is None:
+                continue
+            if message.get("type") == "result":
+                self.refusal = "; ".join(map(str, message.get("errors") or ()))
+            yield message
         if not self._closed:
             raise Ended(await self.process.wait())
 

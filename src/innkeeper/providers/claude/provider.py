@@ -97,6 +97,7 @@ class ClaudeProvider:
             spawn=self._spawn,
             learnt=self._learnt,
             missing=self._missing,
+            adopt=lambda file: transcripts.copy(Path(file), self._config_directory),
             eligible=opening.customizations,
             ids=self._given.ids,
         )

@@ -25,7 +25,7 @@ class ClaudeSession:
         self, shared: Shared, gateway: McpGateway, endpoints: McpEndpoints, closed: Callable[["ClaudeSession"], None]
     ) -> None:
         self._closed = closed
-        self._shared = shared
+        self.shared = shared
         self._endpoints = endpoints
         shared.servers = Servers(shared.session, gateway, endpoints, self._who)
         self._chats: dict[str, Conversation] = {}
@@ -35,13 +35,13 @@ class ClaudeSession:
         return tuple(self._chats.values())
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
-        self._shared.eligible = request.customizations
-        chat = self._chats.setdefault(request.chat, Conversation(self._shared, request.chat))
+        self.shared.eligible = request.customizations
+        chat = self._chats.setdefault(request.chat, Conversation(self.shared, request.chat))
         await chat.run(request, output)
 
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
-        self._shared.eligible = customizations
-        await self._shared.servers.look(customizations)
+        self.shared.eligible = customizations
+        await self.shared.servers.look(customizations)
         running = [chat for chat in self._chats.values() if chat.pid is not None]
         if not running:
             return None
@@ -58,8 +58,8 @@ class ClaudeSession:
     async def close(self) -> None:
         await asyncio.gather(*(chat.close() for chat in self._chats.values()))
         self._closed(self)
-        await self._endpoints.withdraw(self._shared.session)
-        await asyncio.to_thread(shutil.rmtree, self._shared.folder, ignore_errors=True)
+        await self._endpoints.withdraw(self.shared.session)
+        await asyncio.to_thread(shutil.rmtree, self.shared.folder, ignore_errors=True)
 
     def _who(self, signs: CallSigns) -> Caller | None:
         """Whose call came to an endpoint: the agent names it (M6.3c)."""

@@ -8,6 +8,7 @@ Rules
 
 import json
 import logging
+import shutil
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,7 +16,8 @@ from typing import Any, Final
 
 from innkeeper.providers.claude import content
 from innkeeper.providers.claude.history import Place
-from innkeeper.providers.spi import Adopted, Transcript
+from innkeeper.providers.spi import Adopted, ProviderError, Transcript
+from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +51,19 @@ def read(configs: Sequence[Path], id: str, directory: str | None) -> Adopted | N
                 place = Place(id, points, transcript=str(file))
                 return Adopted([turn for turn, _ in turns], place.backing())
     return None
+
+
+def copy(file: Path, config: Path) -> None:
+    """Put a transcript where the host's agent finds it, unless it is there. Raises ProviderError."""
+    target = config / "projects" / file.parent.name / file.name
+    if target.exists():
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+        shutil.copyfile(file, target)
+    except OSError as error:
+        why = text("error.TRANSCRIPT_UNKNOWN.meaning", agent="Claude")
+        raise ProviderError("TRANSCRIPT_UNKNOWN", f"{why} ({error.strerror})") from error
 
 
 _NONE: Final = Transcript("", "", None, "")
