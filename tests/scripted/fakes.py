@@ -115,6 +115,9 @@ class FakeMcp:
     async def confirm_file(self, session: str, file: str) -> None:
         self.log.append(("confirm_file", session, file))
 
+    async def entered(self, session: str, server: str, fingerprint: str) -> None:
+        self.log.append(("entered", session, server))
+
     async def release_session(self, session: str) -> None:
         self.log.append(("release", session))
 

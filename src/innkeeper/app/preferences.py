@@ -11,7 +11,8 @@ from typing import Any
 
 from innkeeper.app.host_servers import host_servers
 from innkeeper.host.core import Core
-from innkeeper.mcp.declarations.custom import PresetInvalid, available_presets
+from innkeeper.mcp.declarations.custom import Available, PresetInvalid, available_presets
+from innkeeper.mcp.declarations.resolve import Reading
 from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
 from innkeeper.ports.settings import HotSettings, SettingsService, SettingsState
 from innkeeper.settings.config import Settings
@@ -37,6 +38,7 @@ class Preferences:
         self._service = service
         self._started = started
         self._inputs = inputs
+        self._environment = environment
         self._host_servers = host_servers(started, inputs, environment)
         self._hot = service.current().hot
         self._made = self._make(self._hot)
@@ -46,6 +48,23 @@ class Preferences:
         if hot is not self._hot:
             self._hot, self._made = hot, self._make(hot)
         return self._made
+
+    def available(self) -> Available:
+        """Every preset that there is now, and which are on."""
+        hot = self._service.current().hot
+        return available_presets(hot.enabled_builtins, hot.presets)
+
+    def reading(self) -> Reading:
+        """What a workspace is read with now."""
+        now = self()
+        return Reading(
+            self._environment,
+            now.input_values,
+            now.presets,
+            file_limit=now.file_limit,
+            entry_limit=now.entry_limit,
+            conflict_policy=now.conflict_policy,
+        )
 
     def _make(self, hot: HotSettings) -> McpSettings:
         return McpSettings(

@@ -37,9 +37,13 @@ class EditUnsafe(HostError):
 class EditConflict(HostError):
     """The file is not the one that the edit was made for: EDIT_CONFLICT. `current` is its version token now."""
 
-    def __init__(self, current: str) -> None:
+    def __init__(self, current: str, file: str | None = None) -> None:
         super().__init__("EDIT_CONFLICT")
         self.current: Final = current
+        self.file: Final = file
+
+    def message(self, lang: str = "en") -> str:
+        return f"{self.file}: {super().message(lang)}" if self.file else super().message(lang)
 
 
 class EditUnwritable(HostError):

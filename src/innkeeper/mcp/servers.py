@@ -269,6 +269,13 @@ class ProjectServers:
             self._authorship.release(found.workspace, written)
             await self._reconcile_workspace(found.workspace)
 
+    async def entered(self, session: str, server: str, fingerprint: str) -> None:
+        found = self._sessions.get(session)
+        if found is not None:
+            entered = [one for one in found.declared if one.name == server and one.fingerprint == fingerprint]
+            self._authorship.release(found.workspace, entered)
+            await self._reconcile_workspace(found.workspace)
+
     async def allow(self, session: str, id: str) -> None:
         """A person lets this declaration start by itself in this workspace from now on (M4.2b). Starts nothing now.
         Raises McpRefused for an unknown or invalid server."""

@@ -260,6 +260,11 @@ class McpServers(Protocol):
         `file` is relative to the workspace."""
         ...
 
+    async def entered(self, session: str, server: str, fingerprint: str) -> None:
+        """A person has entered this declaration in the editor: it is not an agent's, whatever ran meanwhile (M4.1b).
+        `server` is the declared name. Nothing if the session's files say something else by now."""
+        ...
+
     async def release_session(self, session: str) -> None:
         """The session is archived or let go: end its servers, forget nothing. They start by policy at its next request
         (M5.8)."""

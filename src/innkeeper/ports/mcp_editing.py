@@ -106,6 +106,8 @@ class EditOutcome:
     findings: tuple[DeclarationFinding, ...] = ()
     """What the loader says of the entry; none of them kept it from loading."""
     loads_by: str | None = None
+    fingerprint: str = ""
+    """Of the entry as it is now; empty when it is gone."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from innkeeper.mcp.declarations.custom import BUILT_IN_IDS, available_presets
-from innkeeper.mcp.declarations.resolve import Reading
+from innkeeper.mcp.declarations.resolve import Reading, Resolver
 from innkeeper.mcp.editor.editor import Editor
 from innkeeper.mcp.editor.locations import LastWritten, target_of
 from innkeeper.mcp.editor.readback import Ground
@@ -36,6 +36,9 @@ class Workspace:
 
     def reading(self) -> Reading:
         return Reading(self.environment, presets=self.available().enabled, entry_limit=self.limit)
+
+    def resolve(self) -> Any:
+        return Resolver().resolve(self.path, self.reading())
 
     @property
     def path(self) -> str:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from innkeeper.ports.mcp_editing import DeclarationDraft, DeclarationForm, EditOutcome, FieldValue, RowValue
 
 Command = Callable[..., Any]
-LOCATIONS = "declaration-locations.json"
 TABLES = ("env", "headers")
 
 
@@ -155,7 +154,7 @@ def make_editor() -> "Editor":
     from innkeeper.cli.declarations import read_settings_of_user
     from innkeeper.mcp.declarations.resolve import Reading
     from innkeeper.mcp.editor.editor import Editor
-    from innkeeper.mcp.editor.locations import LastWritten
+    from innkeeper.mcp.editor.locations import FILE_NAME, LastWritten
     from innkeeper.mcp.editor.readback import Ground
     from innkeeper.settings.paths import create_private, find_paths
     from innkeeper.workspace.note_file import NoteFile
@@ -171,7 +170,7 @@ def make_editor() -> "Editor":
     )
     data = find_paths(os.environ).data
     create_private(data)
-    last = LastWritten(NoteFile(data / LOCATIONS))
+    last = LastWritten(NoteFile(data / FILE_NAME))
     return Editor(Ground(lambda: reading, lambda: available), lambda: settings, last)
 
 

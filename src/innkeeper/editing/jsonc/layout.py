@@ -104,10 +104,8 @@ class Layout:
         """What a new member of the holder should look like."""
         colon = self._colon(holder) or self._first_colon or ": "
         tight = not colon.endswith(" ")
-        padding = ""
-        if holder.members:
-            found = _SPACES.match(self.text, holder.start + 1)
-            padding = "" if found is None or found.end() != holder.members[0].start else found[0]
+        inner = [member.value for member in holder.members if member.value.members]
+        padding = next((found for node in (holder, *inner) if (found := self._padding(node)) is not None), "")
         return Manner(self.newline_at(holder.end), self._step, colon, "," if tight else ", ", padding, self._long_lists)
 
     @cached_property
@@ -123,6 +121,11 @@ class Layout:
     @cached_property
     def _first_colon(self) -> str | None:
         return next((colon for node in _containers(self.root) if (colon := self._colon(node)) is not None), None)
+
+    def _padding(self, node: Node) -> str | None:
+        """What stands inside the brackets of an object on one line; None for any other."""
+        found = _SPACES.match(self.text, node.start + 1)
+        return found[0] if found is not None and node.members and found.end() == node.members[0].start else None
 
     def _colon(self, node: Node) -> str | None:
         for member in node.members:

@@ -85,7 +85,7 @@ class _Planner:
     def _transport(self, stated: str | None) -> Transport:
         """The transport that the entry is to have. Raises EditRefused."""
         wanted = stated or self._known
-        if stated is None and wanted not in ("stdio", "http"):
+        if stated is None and wanted in (None, "unknown"):
             wanted = "stdio" if self._fields.get("command") else "http" if self._fields.get("url") else wanted
         match wanted:
             case "stdio" | "http":

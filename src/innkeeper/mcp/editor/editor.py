@@ -272,7 +272,7 @@ class Editor:
         """The sheet, if it is the version that the edit was made for. Raises EditConflict."""
         sheet = self._read(workspace, target)
         if token is not None and token != sheet.content.version:
-            raise EditConflict(sheet.content.version)
+            raise EditConflict(sheet.content.version, target.file)
         return sheet
 
     def _loads_by(self, workspace: str, server: str | None) -> str | None:
@@ -307,6 +307,7 @@ class Editor:
             line=None if found is None else found.line,
             findings=findings(found),
             loads_by=None if found is None else self._loads_by(workspace, name),
+            fingerprint="" if found is None else found.fingerprint,
         )
 
 

@@ -49,7 +49,7 @@ class Transaction:
                 self._open.enter_context(locked(folder.descriptor))
             found = read_in(folder.descriptor, folder.name)
             if found != known:
-                raise EditConflict(found.version)
+                raise EditConflict(found.version, file)
             replacement = Replacement(folder.descriptor, folder.name, known, wanted, NEW_FILE_MODE)
             replacement.prepare()
             self._replacements.append((file, replacement))
@@ -63,6 +63,8 @@ class Transaction:
         for file, replacement in self._replacements:
             try:
                 replacement.commit(keep=True)
+            except EditConflict as error:
+                raise EditConflict(error.current, file) from error
             except OSError as error:
                 raise _unwritable(file, error) from error
 
