@@ -136,7 +136,8 @@ class BareClient:
     def snapshot(self, snapshot: dict[str, Any]) -> None:
         channel, state = snapshot["resource"], snapshot["state"]
         self.states[channel] = state
-        self.kinds[channel] = "session" if "lifecycle" in state else "chat" if "turns" in state else "root"
+        kinds = {"content": "terminal", "lifecycle": "session", "turns": "chat"}
+        self.kinds[channel] = next((kind for field, kind in kinds.items() if field in state), "root")
         self.seen = max(self.seen, snapshot["fromSeq"])
 
     async def ask(self, method: str, **params: Any) -> dict[str, Any]:
