@@ -192,3 +192,12 @@ def test_the_example_of_the_reference_page_is_valid() -> None:
 def test_lines_are_found_by_path(path: tuple[str | int, ...], line: int | None) -> None:
     text = 'a = 1\n[b]\nc = 2\n"d".e = 3\n[[t]]\nx = 1\n[[t]]\nx = 2\n'
     assert line_of(text, path) == line
+
+
+def test_agents_are_chosen_one_by_one() -> None:
+    """Issue 6 §5"""
+    agents = parse_settings('[agents.claude]\nshare_login = true\nprogram = "/opt/claude"\n', PATH).agents
+    assert agents["claude"].share_login and agents["claude"].enabled
+    assert str(agents["claude"].program) == "/opt/claude"
+    with pytest.raises(SettingsInvalid, match=r"agents\.claude\.shared"):
+        parse_settings("[agents.claude]\nshared = true\n", PATH)

@@ -35,7 +35,9 @@ from innkeeper.settings.readers import (
 from innkeeper.settings.tables import (
     DEFAULT_LIMITS,
     SERVE_FIELDS,
+    AgentChoice,
     OperatorServer,
+    read_agents,
     read_allowances,
     read_host_servers,
     read_inputs,
@@ -88,6 +90,8 @@ class Settings:
     """Registered OAuth clients: `url`, `client_id`, and where given `callback_port`, `scopes`, `secret_input`."""
     host_servers: Mapping[str, OperatorServer] = field(default_factory=lambda: MappingProxyType({}))
     """Servers of the whole host by name; declared nowhere else (M5.2)."""
+    agents: Mapping[str, AgentChoice] = field(default_factory=lambda: MappingProxyType({}))
+    """What the operator chose for single agents, by name."""
     plugins: tuple[str, ...] = ()
     """Folders of plugins for all sessions (C7.1)."""
     contributions: tuple[str, ...] = ()
@@ -133,6 +137,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "input_values": read_inputs,
         "oauth_clients": read_oauth_clients,
         "host_servers": read_host_servers,
+        "agents": read_agents,
         "plugins": read_paths,
         "contributions": read_strings,
         "isolation": choice("worktree", "folder"),

@@ -16,7 +16,7 @@ from innkeeper.settings.config import FIELDS, HOT, Settings
 from innkeeper.settings.options import DEFAULT_HOST, DEFAULT_PORT
 from innkeeper.settings.problems import Wrong
 from innkeeper.settings.readers import Reader
-from innkeeper.settings.tables import DEFAULT_LIMITS, LIMIT_FIELDS, SERVE_FIELDS, OperatorServer
+from innkeeper.settings.tables import DEFAULT_LIMITS, LIMIT_FIELDS, SERVE_FIELDS, AgentChoice, OperatorServer
 from innkeeper.texts import text
 
 _ADDRESS = re.compile(r"^([a-z]+://)?(?:[^/?#]*@)?([^/?#@]*).*$", re.DOTALL | re.IGNORECASE)
@@ -66,6 +66,9 @@ def plain_value(value: Any) -> Any:
     if isinstance(value, Allowance):
         entries = {entry.name: plain_value(getattr(value, entry.name)) for entry in fields(value)}
         return {name: entry for name, entry in entries.items() if entry != []}
+    if isinstance(value, AgentChoice):
+        chosen = {entry.name: plain_value(getattr(value, entry.name)) for entry in fields(value)}
+        return {name: entry for name, entry in chosen.items() if entry is not None}
     if isinstance(value, OperatorServer):
         return _without_secrets(value)
     if isinstance(value, Mapping):

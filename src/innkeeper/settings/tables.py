@@ -1,9 +1,10 @@
-"""The settings that are tables: allowances, presets, inputs, servers of the host, limits, how `serve` runs (M1.3, M2.5,
-M4.2b, M5.2, M9.6)."""
+"""The settings that are tables: allowances, presets, inputs, servers of the host, agents, limits, how `serve` runs
+(M1.3, M2.5, M4.2b, M5.2, M9.6)."""
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -75,6 +76,16 @@ class OperatorServer:
     headers: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}), repr=False)
 
 
+@dataclass(frozen=True, slots=True)
+class AgentChoice:
+    """What the operator chose for one agent: whether it is listed, which program it is, and whether it uses their own
+    configuration directory with its login."""
+
+    enabled: bool = True
+    program: Path | None = None
+    share_login: bool = False
+
+
 INPUT_NAME: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _ENVIRONMENT: Final = re.compile(r"env:[A-Za-z_][A-Za-z0-9_]*")
 KEYRING: Final = "keyring"
@@ -116,6 +127,17 @@ def read_oauth_clients(value: Any) -> tuple[Mapping[str, Any], ...]:
     return tuple(found)
 
 
+def read_agents(value: Any) -> Mapping[str, AgentChoice]:
+    """`[agents.NAME]` tables. The names of agents are checked where they are used."""
+    found = {}
+    for name, entry in read_table(value).items():
+        try:
+            found[name] = AgentChoice(**read_fields(read_table(entry), AGENT_FIELDS))
+        except Wrong as error:
+            raise Wrong(error.problem, name, *error.path) from None
+    return MappingProxyType(found)
+
+
 def read_host_servers(value: Any) -> Mapping[str, OperatorServer]:
     """`[host_servers.NAME]` tables (M5.2). A field of the other transport is an error, not passed over."""
     found = {}
@@ -148,6 +170,9 @@ def _read_values(value: Any) -> Mapping[str, str]:
     return MappingProxyType({name: str(item) for name, item in table.items()})
 
 
+AGENT_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
+    {"enabled": read_boolean, "program": read_path, "share_login": read_boolean}
+)
 STDIO_SERVER_FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
     {"command": read_string, "args": _read_texts, "env": _read_values, "cwd": read_string}
 )
