@@ -24,6 +24,7 @@ from innkeeper.host.settings import HostSettings
 from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import LocalCommands
+from innkeeper.ports.pull_requests import NoPullRequests, PullRequests
 from innkeeper.ports.records import MemoryRecords
 from innkeeper.ports.terminals import NoTerminals, Terminals
 from innkeeper.protocol.check import check_action
@@ -225,14 +226,15 @@ class World:
         commands: LocalCommands | None = None,
         terminals: Terminals | None = None,
         options: Mapping[str, object] | None = None,
+        pull_requests: PullRequests | None = None,
         ground: Ground | None = None,
         records: MemoryRecords | None = None,
-        changes: ChangesOutside | None = None,
         approving: Approving | None = None,
+        changes: ChangesOutside | None = None,
         worktrees: WorktreesOutside | None = None,
     ) -> None:
-        self.worktrees = worktrees
         self.changes = changes
+        self.worktrees = worktrees
         self.ground = ground or Ground()
         self.records = records or MemoryRecords()
         self.approving = approving
@@ -247,6 +249,8 @@ class World:
         self.commands = commands
         self.terminals = terminals or NoTerminals()
         self.options = options or {}
+        self.pull_requests = pull_requests or NoPullRequests()
+        self.declarations = FakeDeclarations(self.mcp)
         self._names = 0
 
     async def start(self) -> "World":
@@ -262,7 +266,8 @@ class World:
             providers=(self.scripted, console, *self.more),
             mcp=self.mcp,
             gateway=self.mcp,
-            declarations=FakeDeclarations(self.mcp),
+            declarations=self.declarations,
+            pull_requests=self.pull_requests,
             clock=self.clock,
             ids=self.ids,
             ground=self.ground,

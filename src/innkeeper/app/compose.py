@@ -79,6 +79,7 @@ from innkeeper.workspace.git.local import GitLimits
 from innkeeper.workspace.note_file import NoteFile
 from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.processes import LocalProcesses
+from innkeeper.workspace.pull_requests import GhPullRequests
 from innkeeper.workspace.record_file import FILE_NAME as RECORDS
 from innkeeper.workspace.record_file import RecordFile
 from innkeeper.workspace.system import RandomIds, SystemClock
@@ -228,6 +229,7 @@ class Host:
                 "github_references": settings.github_references,
             },
             launch=given.launch,
+            pull_requests=GhPullRequests(given.environment),
             worktrees=_worktrees(parts, settings),
         )
         tokens = TokenCommands(conversation.core, self._authorization)

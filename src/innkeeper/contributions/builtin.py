@@ -22,10 +22,22 @@ GROUP: Final = "innkeeper.contributions"
 BUILTIN: Final = (
     ("local_commands", "LocalCommands"),
     ("turn_admission", "TurnAdmission"),
+    ("persisted_usage", "PersistedUsage"),
     ("checkpoint_changeset", "CheckpointChangeset"),
+    ("markdown_plan_rich_links", "MarkdownPlanRichLinks"),
+    ("interrupted_turn", "InterruptedTurn"),
     ("mcp_declarations", "McpDeclarations"),
     ("queue_drain", "QueueDrain"),
     ("session_input_needed", "SessionInputNeeded"),
+    ("worktree_announcement", "WorktreeAnnouncement"),
+    ("github_references", "GithubReferences"),
+    ("chat_surface", "ChatSurface"),
+    ("session_title", "SessionTitle"),
+    ("mark_unread", "MarkUnread"),
+    ("side_chat", "SideChat"),
+    ("chat_draft", "ChatDraft"),
+    ("chat_config", "ChatConfig"),
+    ("session_flags", "SessionFlags"),
 )
 """Folder and class."""
 

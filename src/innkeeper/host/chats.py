@@ -3,7 +3,8 @@
 Rules
 * Only where the agent declares `multipleChats`; `fork` and `sideChat` only where it declares those.
 * Everything is checked before anything changes. `session/chatAdded` leaves before the answer.
-* A fork begins with copies of the visible turns, under ids of its own, and with the directories of its source.
+* A fork begins with copies of the visible turns, under ids of its own, and with the directories of its source; they go
+  through the hydration hooks (K17).
 * No chat of ours is movable, so `moveChat` changes nothing and says so. The default chat stays as long as its session.
 """
 
@@ -13,6 +14,7 @@ from typing import Any, NoReturn
 from innkeeper.engine.effects import Act, Change, Create, Drop
 from innkeeper.host.core import Core
 from innkeeper.host.faults import bad_params, no_chat, no_session
+from innkeeper.host.hydration import Hydrator
 from innkeeper.host.states import chat_state
 from innkeeper.host.summaries import chat_summary
 from innkeeper.host.titles import Titles
@@ -22,15 +24,25 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import ALREADY_EXISTS, CONFLICT, NOT_FOUND, PERMISSION_DENIED, RpcError
 from innkeeper.protocol.uris import ROOT, is_uri
+from innkeeper.texts import text
 
 Params = Mapping[str, Any]
 
 
 class Chats:
     def __init__(
-        self, core: Core, turns: Turns, titles: Titles, clock: Clock, ids: Ids, *, close_timeout: float
+        self,
+        core: Core,
+        turns: Turns,
+        titles: Titles,
+        hydrator: Hydrator,
+        clock: Clock,
+        ids: Ids,
+        *,
+        close_timeout: float,
     ) -> None:
         self._core = core
+        self._hydrator = hydrator
         self._turns = turns
         self._titles = titles
         self._clock = clock
@@ -115,7 +127,7 @@ class Chats:
             raise RpcError(PERMISSION_DENIED, f"the agent {session['provider']} does not offer {kind}")
         origin_chat = await self._source(uri, session_uri, source)
         if kind == "fork":
-            return self._fork(uri, now, session, source, origin_chat)
+            return await self._fork(uri, now, session_uri, source, origin_chat)
         return _side_chat(uri, now, source, origin_chat, _subset(session, directories))
 
     async def _source(self, uri: str, session_uri: str, source: Params) -> State:
@@ -129,14 +141,17 @@ class Chats:
             raise no_chat(chat)
         return state
 
-    def _fork(self, uri: str, now: str, session: State, source: Params, of: State) -> dict[str, Any]:
+    async def _fork(self, uri: str, now: str, session: str, source: Params, of: State) -> dict[str, Any]:
         turns = list(of.get("turns") or ())
         last = next((i for i, turn in enumerate(turns) if turn.get("id") == source["turnId"]), None)
         if last is None:
             raise RpcError(NOT_FOUND, f"there is no completed turn {source['turnId'][:200]} to fork at")
-        copies = [{**turn, "id": self._ids.new()} for turn in turns[: last + 1]]
+        copies: Sequence[Any] = [{**turn, "id": self._ids.new()} for turn in turns[: last + 1]]
+        copies = await self._hydrator.turns(session, uri, "snapshot", copies)
         origin = {"kind": "fork", "chat": source["chat"], "turnId": source["turnId"]}
-        return chat_state(uri, now, origin=origin, turns=copies, directories=of.get("workingDirectories"))
+        title = forked_title(self._titles.shown(session, source["chat"]))
+        directories = of.get("workingDirectories")
+        return chat_state(uri, now, title=title, origin=origin, turns=copies, directories=directories)
 
     def _first_turn(self, message: Params) -> dict[str, Any]:
         return {
@@ -145,6 +160,12 @@ class Chats:
             "startedAt": self._clock.now(),
             "message": {"origin": {"kind": "user"}, **message},
         }
+
+
+def forked_title(of: str) -> str:
+    """The title of a fork: the prefix once, however often it was forked."""
+    prefix = text("chat.forked")
+    return of if not of or of.startswith(prefix) else f"{prefix}{of}"
 
 
 def _side_chat(uri: str, now: str, source: Params, of: State, directories: Sequence[str] | None) -> dict[str, Any]:

@@ -26,12 +26,14 @@ from innkeeper.engine.effects import (
 )
 from innkeeper.host import trackers
 from innkeeper.host.admission import Admission, Bridge
+from innkeeper.host.adoption import ADOPTION_METHODS, Adoption
 from innkeeper.host.agents import Agents
 from innkeeper.host.approvals import Approvals, Approving
 from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
 from innkeeper.host.changesets.commands import CHANGESET_METHODS, ChangesetCommands
 from innkeeper.host.changesets.service import Changesets, ChangesOutside
+from innkeeper.host.chat_settings import CHAT_SETTING_METHODS, ChatSettings
 from innkeeper.host.chats import Chats
 from innkeeper.host.clients import Clients
 from innkeeper.host.commands import STANDARD_METHODS, Commands, Handler, StandardCommands
@@ -44,6 +46,7 @@ from innkeeper.host.drafts import Drafts
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS, Extensions
 from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
+from innkeeper.host.hydration import Hydrator
 from innkeeper.host.local_commands.registry import CommandRegistry
 from innkeeper.host.local_commands.rename import Rename
 from innkeeper.host.local_commands.shell import Shell
@@ -74,13 +77,17 @@ from innkeeper.ports.contributed import (
     HostBridge,
     Launch,
     Providers,
+    SessionTitles,
+    Telemetry,
     ToolCallTracker,
     TurnTracker,
 )
 from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.files import Files, NoFiles
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.ports.mcp import McpGateway, McpListener, McpServers
+from innkeeper.ports.pull_requests import NoPullRequests, PullRequests
 from innkeeper.ports.questions import Caller, Rules
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
@@ -92,6 +99,7 @@ from innkeeper.texts import Lang, negotiate
 log = logging.getLogger(__name__)
 
 HOST_METHODS = STANDARD_METHODS | COMPLETION_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS | CHANGESET_METHODS
+HOST_METHODS |= ADOPTION_METHODS | CHAT_SETTING_METHODS | COMPLETION_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 DIRECTORY_CHANGES = frozenset(
@@ -151,13 +159,14 @@ class Outside:
     """Instead of the host's own."""
     services: Mapping[type[Any], object] = field(default_factory=dict)
     """More services for contributions, by type (K7)."""
+    pull_requests: PullRequests = field(default_factory=NoPullRequests)
     options: Mapping[str, object] = field(default_factory=dict)
     """Settings that contributions read."""
     launch: Launch = "embedded"
-    worktrees: WorktreesOutside | None = None
-    """Without it every session works in its folder."""
     changes: ChangesOutside | None = None
     """Without it nothing is captured, and there are no changesets."""
+    worktrees: WorktreesOutside | None = None
+    """Without it every session works in its folder."""
 
 
 class HostService:
@@ -192,6 +201,7 @@ class HostService:
         found.all.listen(self._reconcile)
         self._terminals = TerminalChannels(core, outside.terminals, clock, home=outside.ground.home)
         commands = outside.commands or self._local_commands(conversation, outside, titles)
+        self._changes = _changesets(core, outside, running, settings)
         self._worktrees: Worktrees | None = None
         placing = NoOptions()
         if outside.worktrees is not None:
@@ -201,7 +211,6 @@ class HostService:
             driver.observe(self._worktrees.observe)
             placing = outside.worktrees.options()
         isolation: WorktreeIsolation = self._worktrees or NoWorktrees()
-        self._changes = _changesets(core, outside, running, settings)
         checkpoints = self._changes or NoCheckpoints()
         requests = Requests(core, self._backings, found.handover, outside.declarations, checkpoints, isolation)
         admission = Admission(self.hooks)
@@ -224,7 +233,8 @@ class HostService:
         self._steering = Steering(core, self._backings, requests, running)
         ends = Ends(self._backings, self._servers, found.all, self._turns, self._changes, self._worktrees)
         self._sessions = Sessions(core, providers, ends, titles, clock, ids, settings, placing)
-        chats = Chats(core, self._turns, titles, clock, ids, close_timeout=settings.close_timeout)
+        hydrator = Hydrator(self.hooks)
+        chats = Chats(core, self._turns, titles, hydrator, clock, ids, close_timeout=settings.close_timeout)
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients, providers)
@@ -251,15 +261,25 @@ class HostService:
             self._terminals,
             Completing(core, commands.prefixes, outside.ground.files),
             ChangesetCommands(self._changes),
+            Adoption(core, self._sessions, hydrator, clock, ids),
+            ChatSettings(core),
         )
         handlers = {method: handler for table in tables for method, handler in table.table().items()}
         driver.serve_commands(Commands({**handlers, **(extra or {})}, ids, drafts.used).run)
         services.add(HostBridge, Bridge(core, admission, clock, ids, outside.launch))
         services.add(Channels, HostChannels(core))
+        services.add(SessionTitles, titles)
+        services.add(Clock, clock)
+        services.add(Files, outside.ground.files or NoFiles())
+        services.add(PullRequests, outside.pull_requests)
         services.add(Providers, HostProviders(core, self._agents, self._steering))
         services.add(Configuration, HostConfiguration(core, outside.options))
-        services.add(TurnTracker, trackers.Turns())
-        services.add(ToolCallTracker, trackers.ToolCalls())
+        counters = trackers.Counters()
+        turns = trackers.Turns(core, running, counters, clock)
+        self._watches["quiet turns"] = turns.watch
+        services.add(TurnTracker, turns)
+        services.add(ToolCallTracker, trackers.ToolCalls(counters))
+        services.add(Telemetry, counters)
         services.add(LocalCommands, commands)
         services.add(Declarations, outside.declarations)
         services.add(TurnChanges, self._changes or NoChanges())
@@ -285,6 +305,10 @@ class HostService:
             conversation.client_language,
             outside.settings,
         )
+
+    async def read_declarations(self, session: str) -> None:
+        """The session's declarations have been read when this returns."""
+        await self._servers.read(session)
 
     @property
     def listener(self) -> McpListener:

@@ -63,7 +63,7 @@ class Titles:
     def refine(self, session: str, chat: str) -> None:
         """A turn ended well; the first time, the agent is asked for a title."""
         state = self._core.head(session) or {}
-        provider = self._providers.get(str(state.get("provider")))
+        provider: object = self._providers.get(str(state.get("provider")))
         if chat in self._refined or not self._generate or not isinstance(provider, Completing):
             return
         if self._given.get(chat) is None or self._given[chat] != self.shown(session, chat):

@@ -22,6 +22,8 @@ BACKINGS: Final = "x-innkeeper/backings"
 """In a session's `_meta`: what providers keep about its chats, by chat."""
 CHAT_CONFIG: Final = "x-innkeeper/chatConfig"
 """In a session's `_meta`: what chats are configured with themselves, by chat (K15)."""
+SURFACE: Final = "x-innkeeper/surface"
+"""In a session's `_meta`: where it is shown, where that matters to the answer."""
 State = Mapping[str, Any]
 Launch = Literal["serve", "stdio", "embedded"]
 

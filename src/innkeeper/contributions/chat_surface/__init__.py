@@ -14,12 +14,11 @@ from typing import Any, Final
 
 from innkeeper.contributions.chat_surface.lines import FILE_BYTES, excerpt
 from innkeeper.contributions.spi import Addition, Context, Contribution, OutgoingTurn
-from innkeeper.ports.contributed import Channels
+from innkeeper.ports.contributed import SURFACE, Channels
 from innkeeper.ports.files import FileFault, Files
 
 log = logging.getLogger(__name__)
 
-SURFACE: Final = "x-innkeeper/surface"
 TERMINAL: Final = """<terminal_chat>
 The user reads your answer in a terminal. Be short, avoid wide tables and images, and give commands in full so that they
 can be copied.
