@@ -1,7 +1,7 @@
 """URIs of changesets and of contents, and what reading gives (AHP §4, §7)."""
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from innkeeper.host.changesets.book import file_uri, path_of
@@ -83,7 +83,9 @@ def test_text_comes_as_text_and_the_rest_as_base64() -> None:
 
 @given(st.binary(min_size=1))
 def test_names_that_are_not_text_survive_their_uri(name: bytes) -> None:
-    path = "/w/" + name.replace(b"\0", b"").replace(b"/", b"").decode("utf-8", "surrogateescape")
+    clean = name.replace(b"\0", b"").replace(b"/", b"")
+    assume(clean not in (b"", b".", b".."))
+    path = "/w/" + clean.decode("utf-8", "surrogateescape")
     assert path_of(file_uri(path)) == path
     assert file_uri(path).isascii()
 

@@ -10,6 +10,7 @@ Rules
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha1
+from posixpath import normpath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
 from urllib.parse import quote, unquote, urlsplit
 
@@ -247,11 +248,11 @@ def file_uri(path: str) -> str:
 
 
 def path_of(uri: str) -> str:
-    """The local path of a file URI. Raises ValueError for another one."""
+    """The local path of a file URI, without `.` and `..`. Raises ValueError for another URI."""
     parts = urlsplit(uri)
     if parts.scheme != "file" or parts.netloc not in ("", "localhost") or not parts.path.startswith("/"):
         raise ValueError("no local file")
-    return unquote(parts.path, errors="surrogateescape")
+    return normpath(unquote(parts.path, errors="surrogateescape"))
 
 
 def git_id(content: bytes) -> str:

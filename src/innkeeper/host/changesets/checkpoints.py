@@ -160,6 +160,11 @@ class Checkpoints:
         self._locks.pop(session, None)
         self._ending.pop(session, None)
 
+    async def settled(self, session: str) -> None:
+        """Ends that are being captured are captured when this returns."""
+        while ending := tuple(self._ending.get(session, ())):
+            await asyncio.wait(ending)
+
     def working_in(self, root: str) -> Sequence[TurnKey]:
         """The turns, of any session, that work in that working tree now."""
         return tuple(self._running.get(root, ()))

@@ -14,7 +14,7 @@ import binascii
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -55,6 +55,15 @@ class Reported:
     after: State
 
 
+@dataclass(slots=True)
+class Announced:
+    """What a call said that it will change, and what was in the files then. A call that runs does not say it any more
+    (AHP Appendix A, `ToolCallRunningState`)."""
+
+    files: dict[str, Reported] = field(default_factory=dict)
+    seen: dict[str, Known] = field(default_factory=dict)
+
+
 class Told(Protocol):
     def __call__(self, session: str, turn: str, /) -> None:
         """The log of a turn has grown."""
@@ -75,7 +84,7 @@ class EditLog:
         self._told = told
         self._order: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._pending: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
-        self._announced: dict[tuple[str, str], dict[str, Known]] = {}
+        self._announced: dict[tuple[str, str], Announced] = {}
 
     def observe(self, released: Released) -> None:
         action: Mapping[str, Any] = released.action
@@ -88,10 +97,11 @@ class EditLog:
         top = self._running.behind(released.channel)
         turn = via if top is None else top.turn_id
         call = Call(session, released.channel, turn, via, str(action["toolCallId"]))
-        state = tool_call(active_turn(released.before, via), call.id) or {}
         if action["type"] == "chat/toolCallComplete":
-            self._later(session, self._log(call, action["result"], list(_announced(action, state))))
-        elif announced := list(_announced(action, state)):
+            self._later(session, self._log(call, action["result"]))
+            return
+        state = tool_call(active_turn(released.before, via), call.id) or {}
+        if announced := list(_announced(action, state)):
             self._later(session, self._look(call, announced))
 
     async def settled(self, session: str) -> None:
@@ -114,22 +124,25 @@ class EditLog:
     async def _look(self, call: Call, announced: list[Reported]) -> None:
         """The call will change those files: what is in them now."""
         async with self._order[call.session]:
-            seen = self._announced.setdefault((call.chat, call.id), {})
+            known = self._announced.setdefault((call.chat, call.id), Announced())
             while len(self._announced) > ANNOUNCED_KEPT:
                 del self._announced[next(iter(self._announced))]
-            for file in announced:
+            for file in [await self._really(file) for file in announced]:
+                known.files[file.path] = file
                 for path in {file.path, file.old_path or file.path}:
-                    if path not in seen:
-                        seen[path] = await self._now(call.session, path)
+                    if path not in known.seen:
+                        known.seen[path] = await self._now(call.session, path)
 
-    async def _log(self, call: Call, result: State, announced: list[Reported]) -> None:
+    async def _log(self, call: Call, result: State) -> None:
         async with self._order[call.session]:
             reported = list(_reported(result.get("content") or ()))
+            announced = self._announced.pop((call.chat, call.id), Announced())
             if not reported and result.get("success"):
-                reported = announced
-            seen = self._announced.pop((call.chat, call.id), {})
+                reported = list(announced.files.values())
+            reported = [await self._really(file) for file in reported]
             book = await self._books.of(call.session)
-            edits = [edit for file in reported if (edit := await self._edit(call, file, seen, book)) is not None]
+            looked = [await self._edit(call, file, announced.seen, book) for file in reported]
+            edits = [edit for edit in looked if edit is not None]
             if reported:
                 record = edit_record(edits, call.chat, call.turn, call.via, call.id)
                 await self._books.write(call.session, record)
@@ -180,6 +193,24 @@ class EditLog:
                 log.debug("what was in a file before: %s", error)
         return None
 
+    async def _really(self, file: Reported) -> Reported:
+        """The file where it is, as git names it: without links on the way to it."""
+        path = await asyncio.to_thread(self._real, file.path)
+        old = None if file.old_path is None else await asyncio.to_thread(self._real, file.old_path)
+        return replace(file, path=path, old_path=old)
+
+    def _real(self, path: str) -> str:
+        names: list[str] = []
+        folder = path
+        while folder != "/":
+            folder, _, name = folder.rpartition("/")
+            folder, names = folder or "/", [name, *names]
+            try:
+                return f"{self._files.real(folder).rstrip('/')}/{'/'.join(names)}"
+            except FileFault:
+                continue
+        return path
+
     # -- contents ------------------------------------------------------------------------------------------------
 
     async def _given(self, session: str, side: State, path: str) -> Known:
@@ -192,7 +223,7 @@ class EditLog:
             place = path_of(uri)
         except ValueError:
             return None
-        if place == path:
+        if await asyncio.to_thread(self._real, place) == path:
             return None
         found = await self._now(session, place)
         return found if isinstance(found, Content) else None

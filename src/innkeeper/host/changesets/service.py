@@ -74,7 +74,7 @@ class Changesets:
         self._edits = EditLog(core, self._books, running, outside.files, outside.git, self._edited)
         self._computing = Computing(core, outside.git, self._books, outside.files)
         self._refreshing = Refreshing(
-            core, self._computing, self._edits.settled, self._blocked, delay=outside.delay, lang=lang
+            core, self._computing, self._settled, self._blocked, delay=outside.delay, lang=lang
         )
         self._refreshing.counted = self._counted
         self._operations = Operations(core, outside.git, self._computing, self._checkpoints, lang=lang)
@@ -231,7 +231,13 @@ class Changesets:
 
     def _names(self, session: str, turn: str) -> tuple[Name, ...]:
         own = Name(session, "turn", (turn,))
-        return ((own,) if own.uri in self._watched else ()) + self._standing(session)
+        watched = [name for uri in self._watched if (name := name_of(uri)) is not None and name.session == session]
+        compared = [name for name in watched if name.kind == "compare" and turn in name.turns]
+        return (*((own,) if own in watched else ()), *self._standing(session), *compared)
+
+    async def _settled(self, session: str) -> None:
+        await self._edits.settled(session)
+        await self._checkpoints.settled(session)
 
     def _standing(self, session: str) -> tuple[Name, ...]:
         return (Name(session, "session"), Name(session, "uncommitted"))
