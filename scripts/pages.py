@@ -167,6 +167,7 @@ def root_command() -> Any | None:
 
 def pages() -> Mapping[str, str]:
     """The text of every generated page that can be made from what the tree holds, by its path below docs/."""
+    from contributions_page import contributions_page
     from protocol_page import protocol_page
     from settings_page import settings_page
 
@@ -174,6 +175,7 @@ def pages() -> Mapping[str, str]:
         "reference/errors.md": errors_page(),
         "reference/limits.md": limits_page(),
         "reference/settings.md": settings_page(table),
+        "reference/contributions.md": contributions_page(table),
     }
     protocol = protocol_page()
     if protocol is not None:

@@ -9,14 +9,12 @@ Rules
 
 import logging
 import os
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
 from innkeeper._version import running_version
-from innkeeper.app.agents import FOLDER as AGENT_FOLDERS
-from innkeeper.app.agents import AgentSource, QuietAgents
 from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
 from innkeeper.contributions.builtin import activate
@@ -25,7 +23,6 @@ from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
 from innkeeper.errors import HostError
-from innkeeper.host.agent_tokens import AgentTokens
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
@@ -54,15 +51,19 @@ from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.edits import EditStore, MemoryEdits
+from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.git import Git
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
+from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.processes import Processes
 from innkeeper.ports.questions import Caller
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.ports.terminals import NoTerminals, Terminals
+from innkeeper.providers.console import ConsoleProvider
+from innkeeper.providers.spi import Provider
 from innkeeper.settings.config import Settings
 from innkeeper.settings.inputs import secret_variables
 from innkeeper.settings.memory import MemorySettings
@@ -106,7 +107,7 @@ class Parts:
     processes: Processes
     clock: Clock
     ids: Ids
-    agents: AgentSource
+    agents: "AgentSource"
     tokens: TokenStore = field(default_factory=MemoryTokens)
     """What this host signed in for."""
     holds: HoldMemory = field(default_factory=ForgetfulMemory)
@@ -126,9 +127,21 @@ class Parts:
     terminals: "TerminalSource" = lambda _environment, _withheld: NoTerminals()
 
 
+class AgentSource:
+    """Which agents a host has. `console` is built in; others are found in what is installed."""
+
+    def providers(self, gateway: McpGateway, endpoints: McpEndpoints, ids: Ids) -> Sequence[Provider]:
+        """`endpoints` are for agents in processes of their own; the console calls the gateway."""
+        return (ConsoleProvider(gateway, ids),)
+
+
+class QuietAgents(AgentSource):
+    """The console alone: for tests, where no real agent may be started."""
+
+
 def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
     """The adapters of this machine."""
-    processes, clock = LocalProcesses(), SystemClock()
+    processes = LocalProcesses()
     times = GitLimits(settings.limits["git_seconds"], settings.limits["git_checkout_seconds"])
     return Parts(
         store=SqliteLog(
@@ -138,9 +151,9 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             replay_bytes=int(settings.limits["replay_bytes"]),
         ),
         processes=processes,
-        clock=clock,
+        clock=SystemClock(),
         ids=RandomIds(),
-        agents=QuietAgents() if quiet else _agents(database, settings, processes, clock),
+        agents=QuietAgents() if quiet else AgentSource(),
         tokens=standard_store(database.with_name(TOKENS)),
         holds=HeldFile(database.with_name(HELD)),
         granted=GrantedFile(database.with_name(GRANTED)),
@@ -156,10 +169,6 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
         worktrees=NoteFile(database.with_name(WORKTREES)),
         terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
     )
-
-
-def _agents(database: Path, settings: Settings, processes: Processes, clock: Clock) -> AgentSource:
-    return AgentSource(database.with_name(AGENT_FOLDERS), settings, processes, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +211,8 @@ class Host:
         preferences = Preferences(live, settings, given.inputs, given.environment)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
         self._endpoints = _join_endpoints(self._servers, gateway, conversation, parts.ids)
-        providers = parts.agents.providers(gateway, self._endpoints, parts.ids, given.environment)
         outside = Outside(
-            providers=providers,
+            providers=parts.agents.providers(gateway, self._endpoints, parts.ids),
             mcp=self._servers,
             gateway=gateway,
             declarations=self._servers,
@@ -216,6 +224,7 @@ class Host:
             changes=_changes(parts, given),
             terminals=parts.terminals(given.environment, secret_variables(settings.input_values)),
             options={
+                **settings.contribution_settings,
                 "generate_titles": settings.generate_titles,
                 "rich_plan_links": settings.rich_plan_links,
                 "github_references": settings.github_references,
@@ -224,7 +233,7 @@ class Host:
             pull_requests=GhPullRequests(given.environment),
             worktrees=_worktrees(parts, settings),
         )
-        tokens = TokenCommands(conversation.core, AgentTokens(providers, self._authorization))
+        tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
         own = {**tokens.table(), **chosen.table()}
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)

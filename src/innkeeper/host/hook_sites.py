@@ -95,4 +95,7 @@ class HostConfiguration:
         return values.get(name)
 
     def setting(self, name: str) -> object:
-        return self._options.get(name)
+        found: object = self._options
+        for part in name.split("."):
+            found = found.get(part) if isinstance(found, Mapping) else None
+        return found

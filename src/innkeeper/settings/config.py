@@ -45,6 +45,7 @@ from innkeeper.settings.tables import (
     read_oauth_clients,
     read_presets,
     read_serve,
+    read_tables,
 )
 
 __all__ = [
@@ -96,6 +97,8 @@ class Settings:
     """Folders of plugins for all sessions (C7.1)."""
     contributions: tuple[str, ...] = ()
     """Entry points of the group `innkeeper.contributions` that this host loads, in this order (K3b)."""
+    contribution_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=lambda: MappingProxyType({}))
+    """What named contributions read, by their name."""
     isolation: Literal["worktree", "folder"] = "worktree"
     """Where a session works that does not say, in a git repository with a commit."""
     generate_titles: bool = True
@@ -140,6 +143,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "agents": read_agents,
         "plugins": read_paths,
         "contributions": read_strings,
+        "contribution_settings": read_tables,
         "isolation": choice("worktree", "folder"),
         "generate_titles": read_boolean,
         "rich_plan_links": read_boolean,

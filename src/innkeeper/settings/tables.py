@@ -117,6 +117,16 @@ def read_inputs(value: Any) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
+def read_tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
+    """A table of tables, whose fields are somebody else's business."""
+    found: dict[str, Mapping[str, Any]] = {}
+    for name, table in read_table(value).items():
+        if not isinstance(table, Mapping):
+            raise wrong("table", name)
+        found[name] = MappingProxyType(dict(table))
+    return MappingProxyType(found)
+
+
 def read_oauth_clients(value: Any) -> tuple[Mapping[str, Any], ...]:
     """OAuth clients that the operator registered: of which servers (`url` and below), by which id. A secret is the
     value of an input."""

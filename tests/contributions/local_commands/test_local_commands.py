@@ -8,7 +8,7 @@ import pytest
 from innkeeper.contributions.local_commands import LocalCommands
 from innkeeper.contributions.spi import Handled, IncomingRequest, Reject
 from innkeeper.host.local_commands.registry import CommandRegistry
-from innkeeper.host.terminals.running import Times
+from innkeeper.host.terminals.outcome import Times
 from innkeeper.ports.local_commands import Claim, LocalRequest
 from scripted.terminals import FakeTerminals, ShellWorld
 from scripted.world import Client, World, call_of, text_of

@@ -1,0 +1,116 @@
+"""The page on contributions names every hook, order, setting and service; its example runs (K2, K3b; issue 5)."""
+
+import ast
+import importlib.util
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+from innkeeper.contributions.builtin import builtin_kinds
+from innkeeper.contributions.dispatch import Services
+from innkeeper.contributions.spi import HOOKS
+from innkeeper.host.service import Conversation
+from innkeeper.settings.config import FIELDS
+from scripted.world import World
+
+pytestmark = pytest.mark.anyio
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGE = (ROOT / "docs/reference/contributions.md").read_text()
+EXAMPLE = ROOT / "examples/contributions/house_rules.py"
+SOURCES = ROOT / "src/innkeeper/contributions"
+
+
+def example():
+    spec = importlib.util.spec_from_file_location("house_rules", EXAMPLE)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module.HouseRules
+
+
+def test_every_hook_order_and_service_is_on_the_page():
+    """K2: a test fails when one is undocumented."""
+    for hook in HOOKS:
+        assert f"| `{hook}` |" in PAGE
+    for kind in builtin_kinds():
+        assert re.search(rf"\| {kind.order} \| `{kind.id}` \|", PAGE), kind.id
+        for _, service in Services().parameters(kind):
+            assert f"| `{service.__name__}` |" in PAGE, service
+
+
+def test_every_setting_that_a_contribution_reads_is_on_the_page_and_in_the_schema():
+    read = set()
+    for source in SOURCES.rglob("*.py"):
+        read.update(re.findall(r'^SETTING: Final = "(\w+)"', source.read_text(), re.MULTILINE))
+    assert read == {"rich_plan_links", "github_references"}
+    for name in (*read, "contributions", "contribution_settings", "generate_titles"):
+        assert f"| `{name}` |" in PAGE and name in FIELDS
+
+
+def test_every_built_in_says_what_it_does_and_has_a_folder_of_tests():
+    """K3."""
+    for kind in builtin_kinds():
+        folder = kind.__module__.rsplit(".", 1)[-1]
+        assert (inspect.getmodule(kind).__doc__ or "").split("\n")[0].endswith("."), kind.id
+        tests = list((ROOT / "tests/contributions" / folder).glob("test_*.py"))
+        assert tests, f"{kind.id} has no tests in tests/contributions/{folder}"
+
+
+def test_the_example_is_on_the_page_whole_and_imports_the_interface_alone():
+    """K3b."""
+    source = EXAMPLE.read_text()
+    assert source.strip() in PAGE
+    imported = {node.module for node in ast.walk(ast.parse(source)) if isinstance(node, ast.ImportFrom)}
+    assert imported == {"innkeeper.contributions.spi"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "instructions"),
+    [
+        ({}, ()),
+        ({"house-rules": {"enabled": False}}, ()),
+        ({"house-rules": {"enabled": True, "text": "Be kind."}}, ("Be kind.",)),
+    ],
+)
+async def test_the_example_adds_an_instruction_when_its_setting_is_on(settings, instructions):
+    world = await World(contributions=[example()], options=settings).start()
+    client = await world.client()
+    _, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    assert world.scripted.requests[-1].instructions == instructions
+    await world.close()
+
+
+def test_the_example_is_loaded_as_an_operator_would_name_it(monkeypatch):
+    """K3b: an entry point of the group, named in the configuration."""
+    from innkeeper.contributions.builtin import GROUP, activate
+    from innkeeper.contributions.dispatch import Registry
+    from innkeeper.contributions.dispatch.mementos import Mementos
+    from innkeeper.ports.contributed import Configuration
+
+    asked = []
+
+    class Found:
+        def load(self):
+            return example()
+
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda **query: asked.append(query) or [Found()])
+    monkeypatch.setattr("innkeeper.contributions.builtin.builtin_kinds", list)
+    registry = Registry(Services({Configuration: object()}), Mementos(lambda chat: None))
+    activate(registry, ["house-rules"])
+    assert registry.ids == ("house-rules",) and asked == [{"group": GROUP, "name": "house-rules"}]
+
+
+async def test_every_built_in_is_constructed_by_the_real_root(world):
+    """architecture §3.9: each injected constructor is evaluated and built, not only type-checked."""
+    ids = {kind.id for kind in builtin_kinds()}
+    assert set(world.service.contributions.ids) >= ids and len(ids) == 18
+
+
+def test_the_orchestration_imports_no_contribution():
+    """K1: beside the import contract, which says the same of modules."""
+    for source in (ROOT / "src/innkeeper/host").rglob("*.py"):
+        for name in re.findall(r"innkeeper\.contributions\.(\w+)", source.read_text()):
+            assert name in ("spi", "dispatch"), f"{source}: {name}"
+    assert Conversation.__module__ == "innkeeper.host.service"
