@@ -20,6 +20,10 @@ IDLE: dict[str, Any] = {"turns": []}
 class Core:
     def __init__(self) -> None:
         self.tasks: list[asyncio.Task[None]] = []
+        self.session: dict[str, Any] = {"workingDirectories": ["file:///w"]}
+
+    def head(self, channel: str) -> dict[str, Any]:
+        return self.session
 
     def owner(self, chat: str) -> str:
         return "session:/s"
@@ -73,6 +77,28 @@ async def test_change_in_a_turn_is_taken_over_and_nothing_is_watched_outside_one
     move(watch, RUNNING, IDLE, "chat:/second")
     await asyncio.wait(core.tasks, timeout=5)
     assert core.tasks[0].cancelled()
+
+
+async def test_nothing_starts_in_a_directory_that_the_session_is_about_to_leave(tmp_path: Path) -> None:
+    """Until its first turn has made the worktree; there the files are followed (C4.1)."""
+    core, servers = Core(), Servers([f"{tmp_path}/.mcp.json"])
+    values = {"values": {"isolation": "worktree"}}
+    before = {"workingDirectories": ["file:///repo"], "project": {"uri": "file:///repo"}, "config": values}
+    core.session = before
+    watch = DeclarationWatch(core, servers, LocalWatches())  # type: ignore[arg-type]
+    move(watch, IDLE, RUNNING)
+    assert core.tasks == []
+    core.session = {**before, "workingDirectories": ["file:///worktree"]}
+    moved = Released("session:/s", "session", {"type": "session/x"}, 2, None, before, core.session)
+    await servers.next(lambda: watch.observe(moved))
+    watch.observe(moved)
+    assert len(core.tasks) == 2
+    await asyncio.wait(core.tasks[:1], timeout=5)
+    assert core.tasks[0].cancelled()
+    move(watch, RUNNING, IDLE)
+    await asyncio.wait(core.tasks, timeout=5)
+    watch.observe(moved)
+    assert len(core.tasks) == 2
 
 
 async def test_session_without_local_files_is_not_watched(tmp_path: Path) -> None:

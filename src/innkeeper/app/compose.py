@@ -206,6 +206,7 @@ class Host:
         host_settings = _host_settings(given)
         conversation = Conversation(self.driver, host_settings)
         self._processes = parts.processes
+        self._git = parts.git
         self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
         preferences = Preferences(live, settings, given.inputs, given.environment)
@@ -258,6 +259,8 @@ class Host:
         await self.service.close()
         await self._endpoints.close()
         await self._authorization.close()
+        if self._git is not None:
+            await self._git.close()
         await self._processes.close()
         await self.driver.close(seconds=seconds)
 

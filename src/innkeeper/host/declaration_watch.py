@@ -4,6 +4,7 @@ Rules
 * Only while a turn of the session runs: an idle session costs nothing, its next request reads anyway.
 * A change is taken over at once, between the running calls of the servers that it touches; `ports.mcp` sees to that.
 * What cannot be watched is read with the next request.
+* Nothing starts in a directory that the session is about to leave for its worktree; there its files are followed.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from innkeeper.engine.effects import Released
 from innkeeper.host.core import Core
 from innkeeper.host.driver import Observed
 from innkeeper.host.views import active_turn
+from innkeeper.host.worktrees.pending import awaits_worktree
 from innkeeper.ports.mcp import McpServers
 from innkeeper.ports.watches import Watches, WatchTarget
 
@@ -33,7 +35,11 @@ class DeclarationWatch:
 
     def observe(self, observed: Observed) -> None:
         """An action has left the host."""
-        if not isinstance(observed, Released) or observed.kind != "chat":
+        if not isinstance(observed, Released):
+            return
+        if observed.kind == "session":
+            self._moved(observed)
+        if observed.kind != "chat":
             return
         running = active_turn(observed.after) is not None
         if running == (active_turn(observed.before) is not None):
@@ -46,8 +52,19 @@ class DeclarationWatch:
 
     def _begin(self, session: str, chat: str) -> None:
         self._working.setdefault(session, set()).add(chat)
-        if session not in self._tasks:
+        if session not in self._tasks and not awaits_worktree(self._core.head(session)):
             self._tasks[session] = self._core.spawn(self._follow(session), f"watch the declarations of {session}")
+
+    def _moved(self, released: Released) -> None:
+        """The session works elsewhere from now on."""
+        session = released.channel
+        before, after = ((state.get("workingDirectories") or ())[:1] for state in (released.before, released.after))
+        if list(before) == list(after) or session not in self._working:
+            return
+        if (task := self._tasks.pop(session, None)) is not None:
+            task.cancel()
+        for chat in tuple(self._working[session]):
+            self._begin(session, chat)
 
     def _end(self, chat: str) -> None:
         for session, chats in tuple(self._working.items()):

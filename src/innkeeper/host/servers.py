@@ -38,18 +38,15 @@ class Servers:
 
     async def read(self, session: str) -> None:
         """The session's declarations have been read when this returns. Never raises for what they contain."""
-        reading = self._reading.get(session)
-        if reading is None:
-            if self._core.head(session) is None:
-                return
-            reading = asyncio.get_running_loop().create_task(self._read(session), name=f"declarations {session}")
-            self._reading[session] = reading
-        await asyncio.shield(reading)
+        reading = self._reading.get(session) or self._begin(session)
+        if reading is not None:
+            await asyncio.shield(reading)
 
-    async def read_again(self, session: str) -> None:
-        """The session's primary directory is another one: read what that declares, if the session was read at all."""
+    def read_again(self, session: str) -> None:
+        """The session's primary directory is another one: read what that declares, if the session was read at all.
+        Whoever asks from now on waits for that, a turn that goes on in the other directory above all."""
         if self._reading.pop(session, None) is not None:
-            await self.read(session)
+            self._begin(session)
 
     async def close(self, session: str) -> None:
         """End the session's servers. Idempotent."""
@@ -97,6 +94,13 @@ class Servers:
         self._customizations.server_is(session, customization)
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _begin(self, session: str) -> "asyncio.Task[None] | None":
+        if self._core.head(session) is None:
+            return None
+        reading = asyncio.get_running_loop().create_task(self._read(session), name=f"declarations {session}")
+        self._reading[session] = reading
+        return reading
 
     async def _read(self, session: str) -> None:
         state = self._core.head(session)

@@ -354,7 +354,7 @@ class HostService:
         self._customizations.directories_changed(released.channel)
         before, after = ((state.get("workingDirectories") or ())[:1] for state in (released.before, released.after))
         if list(before) != list(after):
-            self._core.spawn(self._servers.read_again(released.channel), f"declarations of {released.channel}")
+            self._servers.read_again(released.channel)
 
     def _reconcile(self, session: str) -> None:
         agent = self._backings.peek(session)

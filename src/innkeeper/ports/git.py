@@ -325,3 +325,7 @@ class GitWorktrees(Protocol):
 
 class Git(GitRepositories, GitTrees, GitWork, GitWorktrees, Protocol):
     """The whole of it: the adapter's shape. What needs less asks for less."""
+
+    async def close(self) -> None:
+        """The host ends: from now on every method raises `GIT_FAILED`, and no process is started."""
+        ...

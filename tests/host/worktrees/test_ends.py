@@ -47,8 +47,13 @@ class Session:
         self.client.dispatch(self.uri, "session/isArchivedChanged", isArchived=archived)
 
     async def away(self) -> None:
-        """Put away, or deleted, and the record says so."""
-        await self.world.until(lambda: self.stage in ("archived", None))
+        """Put away, and the record says so."""
+        await self.world.until(lambda: self.stage == "archived")
+        assert not self.place.exists()
+
+    async def gone(self) -> None:
+        """Deleted with its record."""
+        await self.world.until(lambda: self.stage is None)
         assert not self.place.exists()
 
     @property
@@ -167,7 +172,7 @@ async def test_a_deleted_session_takes_its_worktree_and_an_empty_branch_with_it(
 ) -> None:
     session = await Session.begun(world, repository)
     await session.client.request("disposeSession", session.uri)
-    await session.away()
+    await session.gone()
     assert repository.git("branch", "--list", "agents/*") == ""
     assert world.worktrees is not None and world.worktrees.notes.load() == {"version": 1, "worktrees": []}
 
@@ -176,7 +181,7 @@ async def test_a_deleted_sessions_work_stays_on_its_branch(world: World, reposit
     session = await Session.begun(world, repository)
     session.inside.write("work", "1")
     await session.client.request("disposeSession", session.uri)
-    await session.away()
+    await session.gone()
     assert session.log()[0] == "Saved before deleting the session"
 
 

@@ -224,9 +224,9 @@ async def test_declarations_are_read_in_the_worktree(outside: WorktreesOutside, 
     seen: list[Any] = []
     real = world.service._servers.read_again
 
-    async def read_again(session: str) -> None:
+    def read_again(session: str) -> None:
         seen.append(world.driver.hub.head(session)["workingDirectories"])
-        await real(session)
+        real(session)
 
     world.service._servers.read_again = read_again  # type: ignore[method-assign]
     session, chat = await session_in(client, repository.root)

@@ -124,6 +124,14 @@ async def test_git_ends_with_a_host_that_was_killed(tmp_path: Path, repository: 
     assert not psutil.pid_exists(pid)
 
 
+async def test_after_the_end_of_the_host_nothing_is_started(git: LocalGit, repository: RealRepository) -> None:
+    assert (await git.status(repository.path)).clean
+    await git.close()
+    with pytest.raises(GitError, match="closing"):
+        await git.snapshot(repository.path)
+    await git.close()
+
+
 async def test_variables_that_point_git_elsewhere_do_not_count(
     make: Make, variables: dict[str, str], tmp_path: Path
 ) -> None:

@@ -40,6 +40,8 @@ class Followed:
     session: str
     provider: str
     directories: tuple[str, ...]
+    awaits_worktree: bool = False
+    """Its directory is not known yet: it is going to work in a worktree (C4.1)."""
     lookout: Lookout | None = None
     servers: tuple[Entry, ...] | None = None
     clients: ClientPlugins = NO_CLIENTS
@@ -71,6 +73,7 @@ class Followed:
             session=self.session,
             decisions_read=True,
             workspaceless=not self.directories,
+            worktree_pending=self.awaits_worktree,
             directories=self.directories if self.situated else None,
         )
         context = context_of(

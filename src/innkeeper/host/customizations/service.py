@@ -32,6 +32,7 @@ from innkeeper.host.customizations.copies import ClientCopies
 from innkeeper.host.customizations.followed import Followed
 from innkeeper.host.customizations.lookouts import Lookouts
 from innkeeper.host.customizations.orphans import remove_orphans
+from innkeeper.host.worktrees.pending import awaits_worktree
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.copies import PluginCopies
 from innkeeper.ports.customizations import Eligible
@@ -275,7 +276,8 @@ class Customizations:
         if found is not None or state is None:
             return found
         directories = tuple(state.get("workingDirectories") or ())
-        followed = self._followed[session] = Followed(session, str(state["provider"]), directories)
+        pending = awaits_worktree(state)
+        followed = self._followed[session] = Followed(session, str(state["provider"]), directories, pending)
         if self._lookouts is not None:
             paths = tuple(path for uri in directories if (path := local_path(uri)) is not None)
             followed.lookout = self._lookouts.join(session, Places(paths, self._ground.home, self._ground.plugins))

@@ -14,7 +14,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Any
 
 from innkeeper.engine.effects import Act, Change, Released
 from innkeeper.host.backings import local_path
@@ -29,6 +29,7 @@ from innkeeper.host.worktrees.making import (
     missing,
 )
 from innkeeper.host.worktrees.options import Isolation, WorktreeOptions
+from innkeeper.host.worktrees.pending import awaits_worktree, wants_worktree
 from innkeeper.host.worktrees.records import NotWritten, Record, Records
 from innkeeper.ports.git import Git, GitError
 from innkeeper.ports.ids import Ids
@@ -39,9 +40,6 @@ from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
-
-ISOLATION: Final = "isolation"
-WORKTREE: Final = "worktree"
 
 Hint = Callable[[str, str], Awaitable[str | None]]
 """Session and first message to a few words for a branch (K18); never raises, None when there are none."""
@@ -89,7 +87,7 @@ class Worktrees:
         return record.branch if record is not None and record.stage not in ("making", "deleting") else None
 
     def pending(self, session: str) -> bool:
-        return _wants(self._core.head(session)) and self.branch(session) is None
+        return awaits_worktree(self._core.head(session))
 
     def when_made(self, listener: Callable[[str, str], None]) -> None:
         self._made.append(listener)
@@ -130,7 +128,7 @@ class Worktrees:
             return
         await self._swept.wait()
         record = self._records.get(session)
-        if record is None and not _wants(state):
+        if record is None and not wants_worktree(state):
             await self._present(directories[0])
             return
         async with self._locks.setdefault(session, asyncio.Lock()):
@@ -279,11 +277,6 @@ class Worktrees:
     def _tell(self, record: Record) -> None:
         for listener in self._made:
             listener(record.place, record.directory)
-
-
-def _wants(state: Mapping[str, Any] | None) -> bool:
-    config = (state or {}).get("config") or {}
-    return (config.get("values") or {}).get(ISOLATION) == WORKTREE
 
 
 def announcement(branch: str) -> str:

@@ -25,6 +25,7 @@ class LocalGit(Repositories, Trees, Work, Worktrees):
         super().__init__(GitProgram(environment, self._guard), limits or GitLimits())
 
     async def close(self) -> None:
-        """Nothing runs that was not awaited; ends a guardian of its own."""
+        """Nothing is started any more; what still runs ends with the guardian, which may be its own."""
+        self._program.closed = True
         if self._own_guard:
             await self._guard.close()

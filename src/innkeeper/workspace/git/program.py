@@ -108,6 +108,7 @@ class GitProgram:
         self._environment.update(SET)
         self._guard = guard
         self._found: str | None = None
+        self.closed = False
         self._version: tuple[int, ...] = ()
 
     async def version(self, seconds: float) -> tuple[int, ...]:
@@ -152,6 +153,8 @@ class GitProgram:
 
     async def _run(self, root: str, arguments: Sequence[str], seconds: float, running: Running) -> Outcome:
         assert self._found is not None
+        if self.closed:
+            raise GitError("GIT_FAILED", operation=arguments[0], reason="the host is closing")
         settings = [*CONFIGURED, *running.config, *(() if running.hooks else (NO_HOOKS,))]
         command = [self._found, *(part for setting in settings for part in ("-c", setting)), *arguments]
         try:
