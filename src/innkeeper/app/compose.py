@@ -32,6 +32,7 @@ from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
 from innkeeper.host.local_commands.words import PREFIX
+from innkeeper.host.editing_commands import EDITING_METHODS, EditingCommands
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
@@ -39,6 +40,11 @@ from innkeeper.host.settings import HostSettings
 from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
 from innkeeper.mcp.connections.values import Limits as StartLimits
+from innkeeper.mcp.editor.editor import Editor
+from innkeeper.mcp.editor.locations import FILE_NAME as LOCATIONS
+from innkeeper.mcp.editor.locations import LastWritten
+from innkeeper.mcp.editor.readback import Ground as EditGround
+from innkeeper.mcp.editor.service import EditorService
 from innkeeper.mcp.endpoint.endpoints import Endpoints
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.held_file import GRANTED, HELD, GrantedFile, HeldFile
@@ -118,6 +124,8 @@ class Parts:
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
     """Of what reached agents."""
+    locations: Notes = field(default_factory=MemoryNotes)
+    """Where declarations were written last."""
     edits: EditStore = field(default_factory=MemoryEdits)
     """What turns did to files."""
     git: Git | None = None
@@ -164,6 +172,7 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             orphans=NoteFile(database.with_name(ORPHANS)),
         ),
         records=RecordFile(database.with_name(RECORDS)),
+        locations=NoteFile(database.with_name(LOCATIONS)),
         edits=EditFiles(database.with_name(SESSIONS)),
         git=LocalGit(os.environ, processes.guard, times),
         worktrees=NoteFile(database.with_name(WORKTREES)),
@@ -193,7 +202,7 @@ class Host:
     def __init__(self, parts: Parts, image: LogImage, given: Circumstances) -> None:
         settings = given.settings
         policy = HostPolicy()
-        methods = HOST_METHODS | AUTHENTICATION_METHODS | SETTING_METHODS
+        methods = HOST_METHODS | AUTHENTICATION_METHODS | SETTING_METHODS | EDITING_METHODS
         hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=methods)
         self.driver = Driver(
             hub,
@@ -236,10 +245,12 @@ class Host:
         )
         tokens = TokenCommands(conversation.core, self._authorization)
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
-        own = {**tokens.table(), **chosen.table()}
+        editing = _editing(conversation, parts, given, self._servers, preferences)
+        own = {**tokens.table(), **chosen.table(), **editing.table()}
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
         activate(self.service.contributions, settings.contributions)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
+        editing.read_by(self.service.read_declarations)
         self._servers.publish_to(self.service.listener)
         self._servers.place_by(self.service.place)
         self._authorization.reconnect_by(self._servers.open_again)
@@ -278,6 +289,27 @@ async def open_host(parts: Parts, given: Circumstances) -> Host:
         await parts.store.close(last_seq=image.reserved)
         raise
     return host
+
+
+def _editing(
+    conversation: Conversation,
+    parts: Parts,
+    given: Circumstances,
+    servers: ProjectServers,
+    preferences: Preferences,
+) -> EditingCommands:
+    """Declaration files through a form; the same editor as the command line's."""
+    ground = EditGround(preferences.reading, preferences.available)
+    editor = EditorService(Editor(ground, preferences, LastWritten(parts.locations)))
+    return EditingCommands(
+        conversation.core,
+        servers,
+        editor,
+        conversation.running,
+        conversation.client_language,
+        open_to_clients=given.settings.web_control,
+        operator_full=given.settings.access == "full",
+    )
 
 
 def _ground(parts: Parts, given: Circumstances) -> Ground:
