@@ -30,7 +30,7 @@ def lives(pid: int) -> bool:
 async def survivors(pids: set[int]) -> set[int]:
     """Those that still live after 10 seconds."""
     deadline = time.monotonic() + 10
-    while (left := {pid for pid in pids if lives(pid)}) and time.monotonic() < deadline:
+    while (left := {pid for pid in pids if lives(pid)}) and time.monotonic() < deadline:  # noqa: ASYNC110
         await asyncio.sleep(0.02)  # the end of a stranger's process is told to nobody
     return left
 

@@ -17,8 +17,8 @@ import pytest
 from innkeeper.ports.terminals import Opening
 from innkeeper.workspace.guarding import Guard
 from innkeeper.workspace.terminals import LocalTerminals
+from innkeeper.workspace.terminals.pty import WAITING_BYTES
 from innkeeper.workspace.terminals.shells import FOLDER_PREFIX, find_shell, typed_command, typed_with_marks
-from innkeeper.workspace.terminals.terminals import WAITING_BYTES
 from scripted.terminals import LIMIT, Reader
 
 pytestmark = pytest.mark.anyio

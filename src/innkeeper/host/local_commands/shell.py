@@ -12,15 +12,14 @@ Rules
 
 import asyncio
 from collections.abc import Callable
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.errors import HostError
 from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core
 from innkeeper.host.local_commands.words import PREFIX, shell_command
 from innkeeper.host.outcomes import StorageFailed
-from innkeeper.host.terminals.live import LiveTerminal
-from innkeeper.host.terminals.running import INTERRUPT, CommandRun, Outcome, Times
+from innkeeper.host.terminals.outcome import INTERRUPT, Outcome, Times
 from innkeeper.host.terminals.service import TerminalChannels, Wanted
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import LocalOutput, LocalRequest
@@ -31,6 +30,9 @@ from innkeeper.protocol.chat.tools import ToolResultContent
 from innkeeper.protocol.errors import RpcError
 from innkeeper.protocol.uris import terminal_uri
 from innkeeper.texts import Lang, text
+
+if TYPE_CHECKING:
+    from innkeeper.host.terminals.live import LiveTerminal
 
 TOOL: Final = "shell"
 SHOWN_CHARACTERS: Final = 80
@@ -105,7 +107,7 @@ class Shell:
             intent=Intent("shell", command=command, language=_LANGUAGES.get(program), directory=directory, tool=TOOL),
         )
 
-    async def _open(self, request: LocalRequest, call: str, command: str, directory: str | None) -> LiveTerminal:
+    async def _open(self, request: LocalRequest, call: str, command: str, directory: str | None) -> "LiveTerminal":
         await self._end_unused(request.chat)
         claim = {**_claim(request), "turnId": request.turn_id, "toolCallId": call}
         place = directory if directory is not None else self._channels.home
@@ -114,7 +116,9 @@ class Shell:
         self._left.setdefault(request.chat, []).append(live.uri)
         return live
 
-    async def _waited(self, live: LiveTerminal, request: LocalRequest, command: str) -> Outcome:
+    async def _waited(self, live: "LiveTerminal", request: LocalRequest, command: str) -> Outcome:
+        from innkeeper.host.terminals.running import CommandRun
+
         run = CommandRun(live, command, self._times)
         live.taken_over = run.take_over
         finished = False
@@ -142,7 +146,7 @@ class Shell:
         if kept:
             self._left[chat] = kept
 
-    async def _retire(self, live: LiveTerminal) -> None:
+    async def _retire(self, live: "LiveTerminal") -> None:
         """So that a shell keeps no session in memory for ever."""
         while self._channels.get(live.uri) is live:
             await asyncio.sleep(self._times.idle)
@@ -150,7 +154,7 @@ class Shell:
                 await self._channels.close_shell(live.uri)
                 return
 
-    def _is_unused(self, live: LiveTerminal) -> bool:
+    def _is_unused(self, live: "LiveTerminal") -> bool:
         claim = (self._core.head(live.uri) or {}).get("claim") or {}
         return live.is_idle and claim.get("kind") == "session"
 
@@ -159,7 +163,7 @@ class Shell:
         return next((local_path(uri) for uri in (state.get("workingDirectories") or ())[:1]), None)
 
 
-async def _interrupt(live: LiveTerminal) -> None:
+async def _interrupt(live: "LiveTerminal") -> None:
     """As a person would: again, when the shell was just about to start the program."""
     for _ in range(INTERRUPTS):
         live.type(INTERRUPT)

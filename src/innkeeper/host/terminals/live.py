@@ -40,7 +40,7 @@ Watcher = Callable[[Piece | None], None]
 CONTENT: Final = frozenset(
     {"terminal/data", "terminal/cleared", "terminal/commandExecuted", "terminal/commandFinished"}
 )
-READ_AHEAD: Final = 256 * 1024
+READ_AHEAD: Final = 1024 * 1024
 """Characters that wait to be said before nothing more is read."""
 TITLE_SECONDS: Final = 0.2
 TITLE_CHARACTERS: Final = 200
@@ -63,7 +63,7 @@ class Transcript:
         self._timer: asyncio.TimerHandle | None = None
         self._room = asyncio.Event()
         self._room.set()
-        self._delay = TERMINAL_FLUSH_SECONDS
+        self._not_before = 0.0
         self._instructed = False
         self._commands = 0
         self._open: tuple[str, float] | None = None
@@ -117,9 +117,8 @@ class Transcript:
         after = state
         for action in actions:
             after = reduce("terminal", after, action)
-        self._delay = TERMINAL_FLUSH_SECONDS
         if size(after["content"]) > TERMINAL_CHARACTERS:
-            self._delay = TERMINAL_FLOOD_SECONDS
+            self._not_before = asyncio.get_running_loop().time() + TERMINAL_FLOOD_SECONDS
             others = [action for action in actions if action["type"] not in CONTENT]
             actions = [*said_again(cut(after["content"], TERMINAL_KEPT_CHARACTERS)), *others]
         act(self._core, self._uri, *actions)
@@ -145,7 +144,8 @@ class Transcript:
 
     def _soon(self) -> None:
         if self._timer is None:
-            self._timer = asyncio.get_running_loop().call_later(self._delay, self.flush)
+            loop = asyncio.get_running_loop()
+            self._timer = loop.call_at(max(loop.time() + TERMINAL_FLUSH_SECONDS, self._not_before), self.flush)
 
     def _mark(self, mark: Mark) -> None:
         if mark.trusted and not self._instructed:
@@ -287,6 +287,26 @@ class LiveTerminal:
                 watcher(piece)
             except Exception:
                 log.exception("a watcher of %s", self.uri)
+
+
+class Shown:
+    """A terminal without a shell: what it is given is its output."""
+
+    def __init__(self, uri: str, transcript: Transcript) -> None:
+        self.uri = uri
+        self._transcript = transcript
+        self._marks = Marks()
+
+    def write(self, text: str) -> None:
+        for piece in self._marks.feed(text):
+            if not isinstance(piece, Mark):
+                self._transcript.add(piece)
+
+    def end(self, exit_code: int | None) -> None:
+        """The command has ended; the terminal stays as it is."""
+        for piece in self._marks.end():
+            self._transcript.add(piece)
+        self._transcript.end(exit_code)
 
 
 def _number(values: tuple[str, ...]) -> int | None:

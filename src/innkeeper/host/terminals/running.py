@@ -12,37 +12,16 @@ import asyncio
 import secrets
 from collections import deque
 from collections.abc import Callable
-from typing import Final, Literal, NamedTuple
+from typing import Final
 
 from innkeeper.host.terminals.live import LiveTerminal
 from innkeeper.host.terminals.marks import Mark, Piece, Screen, Text
+from innkeeper.host.terminals.outcome import INTERRUPT, Kind, Outcome, Times
 from innkeeper.host.terminals.plain import last_characters, plain_text
-from innkeeper.limits import CHAT_IDLE_SECONDS, LOCAL_COMMAND_SECONDS, TERMINAL_KEPT_CHARACTERS, TERMINAL_READY_SECONDS
-
-Kind = Literal["ran", "timedOut", "shellEnded", "background", "interactive", "incomplete", "untypable"]
+from innkeeper.limits import TERMINAL_KEPT_CHARACTERS
 
 CAPTURED: Final = 4 * TERMINAL_KEPT_CHARACTERS
 """Characters of raw output that are kept; what a terminal is told beside the text is less than that."""
-INTERRUPT: Final = b"\x03"
-
-
-class Outcome(NamedTuple):
-    """How it ended. `ran`: to its end, with the exit code as far as it is known. `background`: somebody took the
-    terminal over. `interactive`: it took the whole screen. `incomplete`: the shell waits for the rest of it."""
-
-    kind: Kind
-    exit_code: int | None = None
-    output: str = ""
-    truncated: bool = False
-
-
-class Times(NamedTuple):
-    """In seconds."""
-
-    ready: float = TERMINAL_READY_SECONDS
-    run: float = LOCAL_COMMAND_SECONDS
-    idle: float = CHAT_IDLE_SECONDS
-    """Until an unused shell ends."""
 
 
 class CommandRun:

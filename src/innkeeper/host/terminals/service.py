@@ -12,7 +12,7 @@ Rules
 import asyncio
 import logging
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Change, Create, Drop, Released
@@ -22,14 +22,15 @@ from innkeeper.host.commands import Asker, Handler
 from innkeeper.host.core import Core, act
 from innkeeper.host.faults import bad_params
 from innkeeper.host.outcomes import StorageFailed
-from innkeeper.host.terminals.live import LiveTerminal, Transcript
-from innkeeper.host.terminals.marks import Mark, Marks
 from innkeeper.host.terminals.policy import claim_refusal, running, size_refusal
 from innkeeper.limits import TERMINALS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.terminals import Opening, Size, Terminals
 from innkeeper.protocol.errors import ALREADY_EXISTS, CONFLICT, NOT_FOUND, RpcError
 from innkeeper.protocol.uris import ROOT, is_uri
+
+if TYPE_CHECKING:
+    from innkeeper.host.terminals.live import LiveTerminal, Shown
 
 log = logging.getLogger(__name__)
 
@@ -47,26 +48,6 @@ class Wanted(NamedTuple):
     directory: str
     size: Size = Size()
     agent: bool = False
-
-
-class Shown:
-    """A terminal without a shell: what it is given is its output."""
-
-    def __init__(self, uri: str, transcript: Transcript) -> None:
-        self.uri = uri
-        self._transcript = transcript
-        self._marks = Marks()
-
-    def write(self, text: str) -> None:
-        for piece in self._marks.feed(text):
-            if not isinstance(piece, Mark):
-                self._transcript.add(piece)
-
-    def end(self, exit_code: int | None) -> None:
-        """The command has ended; the terminal stays as it is."""
-        for piece in self._marks.end():
-            self._transcript.add(piece)
-        self._transcript.end(exit_code)
 
 
 class TerminalChannels:
@@ -113,7 +94,7 @@ class TerminalChannels:
 
     # -- for the host --------------------------------------------------------------------------------------------
 
-    async def open(self, wanted: Wanted) -> LiveTerminal:
+    async def open(self, wanted: Wanted) -> "LiveTerminal":
         """A terminal with its channel. Raises RpcError -32602, -32010, HostError, StorageFailed."""
         self._refuse_uri(wanted.uri)
         if len(self._live) + len(self._reserved) >= TERMINALS:
@@ -140,9 +121,11 @@ class TerminalChannels:
             "isPty": False,
         }
         await self._core.commit(Create(uri, "terminal", claim.get("session"), state), self._listed(uri, state))
+        from innkeeper.host.terminals.live import Shown, Transcript
+
         return Shown(uri, Transcript(self._core, self._clock, uri, titled=False))
 
-    def get(self, uri: str) -> LiveTerminal | None:
+    def get(self, uri: str) -> "LiveTerminal | None":
         return self._live.get(uri)
 
     def claim(self, uri: str, claim: State) -> None:
@@ -241,7 +224,7 @@ class TerminalChannels:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    async def _opened(self, wanted: Wanted) -> LiveTerminal:
+    async def _opened(self, wanted: Wanted) -> "LiveTerminal":
         try:
             terminal = await self._terminals.open(Opening(wanted.directory, wanted.size, wanted.agent))
         except OSError as error:
@@ -264,10 +247,12 @@ class TerminalChannels:
         except BaseException:
             await terminal.close()
             raise
+        from innkeeper.host.terminals.live import LiveTerminal, Transcript
+
         transcript = Transcript(self._core, self._clock, wanted.uri, titled=not wanted.agent)
         return LiveTerminal(wanted.uri, terminal, transcript)
 
-    async def _follow(self, live: LiveTerminal) -> None:
+    async def _follow(self, live: "LiveTerminal") -> None:
         try:
             await live.run()
         finally:

@@ -9,8 +9,6 @@ Rules
 """
 
 import os
-import shutil
-import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, NamedTuple
@@ -63,6 +61,9 @@ def launch(shell: Shell, nonce: str, environment: Mapping[str, str], *, private:
     """Write the shell's scripts into a folder that nobody else can read. Raises OSError."""
     if shell.kind == "other":
         return Launch((shell.path, "-i"), environment, None)
+    import shutil
+    import tempfile
+
     folder = Path(tempfile.mkdtemp(prefix=FOLDER_PREFIX))
     given = dict(environment)
 
