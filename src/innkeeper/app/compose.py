@@ -31,8 +31,8 @@ from innkeeper.host.completing import TRIGGERS
 from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
-from innkeeper.host.local_commands.words import PREFIX
 from innkeeper.host.editing_commands import EDITING_METHODS, EditingCommands
+from innkeeper.host.local_commands.words import PREFIX
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.setting_commands import SETTING_METHODS, SettingCommands
