@@ -163,6 +163,10 @@ class Hub:
 
     # -- channels in and out of memory ---------------------------------------------------------------------------
 
+    def is_pending(self, channel: str) -> bool:
+        """Whether anything of the channel has not left, or is not stored."""
+        return self._ledger.is_pending(channel)
+
     def describe_by(self, describe: Describe) -> None:
         """How a session becomes a row of the list; set once, before `start`."""
         self._ledger.describe_by(describe)

@@ -144,12 +144,16 @@ class Ledger:
         channel = self.channels.get(uri)
         if channel is None or channel.subscribers or channel.dropped or not channel.visible:
             return False
-        if self._is_pending(channel) or any(c in self.channels for c in self.known.owned_by(uri)):
+        if self.is_pending(uri) or any(c in self.channels for c in self.known.owned_by(uri)):
             return False
         del self.channels[uri]
         return True
 
-    def _is_pending(self, channel: Channel) -> bool:
+    def is_pending(self, uri: str) -> bool:
+        """Whether anything of the channel has not left, or is not stored."""
+        channel = self.channels.get(uri)
+        if channel is None:
+            return False
         waiting = chain(self._queue, self._unsubmitted, self._undurable)
         return any(step is channel or getattr(step, "channel", None) is channel for e in waiting for step in e.steps)
 

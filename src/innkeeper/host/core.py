@@ -97,6 +97,10 @@ class Core(Protocol):
         """Whether anybody is subscribed, or an action on it waits for an answer of the host."""
         ...
 
+    def is_pending(self, channel: str) -> bool:
+        """Whether anything of the channel has not left, or is not stored."""
+        ...
+
     def enter_by(self, entering: Entering) -> None:
         """Who puts right what comes from the store into memory; set once."""
         ...
@@ -194,6 +198,9 @@ class DriverCore:
 
     def is_watched(self, channel: str) -> bool:
         return self._hub.is_watched(channel)
+
+    def is_pending(self, channel: str) -> bool:
+        return self._hub.is_pending(channel)
 
     def enter_by(self, entering: Entering) -> None:
         self._driver.loading.enter_by(entering)

@@ -339,20 +339,22 @@ class Driver:
         link = self._links.get(command.connection)
         if link is not None:
             link.command_began(command)
-        self.spawn(self._run_command(command), f"command {command.method}")
+        let_go = self.loading.hold(str(command.params.get("channel")))
+        self.spawn(self._run_command(command, let_go), f"command {command.method}")
 
-    async def _run_command(self, command: Command) -> None:
+    async def _run_command(self, command: Command, let_go: Callable[[], None]) -> None:
         result: object
         try:
             if self._handler is None:
                 raise RpcError(INTERNAL_ERROR, "the host serves no commands")
-            with self.loading.hold(str(command.params.get("channel"))):
-                result = await self._handler(command)
+            result = await self._handler(command)
         except RpcError as error:
             result = error
         except Exception:
             log.exception("command %s failed", command.method)
             result = RpcError(INTERNAL_ERROR, f"{command.method} failed inside the host; its log says why")
+        finally:
+            let_go()
         self.perform(self.hub.reply(command.connection, command.request_id, result))
         if (link := self._links.get(command.connection)) is not None:
             link.command_ended(command)

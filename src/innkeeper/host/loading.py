@@ -23,7 +23,7 @@ log = logging.getLogger(__name__)
 Entering = Callable[[str], Awaitable[Sequence[Change]]]
 """What has to change in a channel that was just read, before anybody sees it. The channel's state is there to be looked
 at; nothing may be awaited that itself waits for the channel."""
-Left = Callable[[str], None]
+Told = Callable[[str], None]
 Offers = Callable[[str], bool]
 """Whether `Opens` may make a channel of that URI."""
 Opens = Callable[[str], Awaitable[None]]
@@ -46,7 +46,8 @@ class Loading:
         self._on_the_way: dict[str, asyncio.Future[None]] = {}
         self._held: dict[str, int] = {}
         self._entering: Entering = _nothing
-        self._left: list[Left] = []
+        self._came: list[Told] = []
+        self._left: list[Told] = []
         self._offers: Offers = lambda _uri: False
         self._opens: Opens | None = None
 
@@ -54,7 +55,11 @@ class Loading:
         """Who puts right what comes into memory; set once, before the first channel is read."""
         self._entering = entering
 
-    def when_left(self, left: Left) -> None:
+    def when_came(self, came: Told) -> None:
+        """Be told each channel that was read from the store."""
+        self._came.append(came)
+
+    def when_left(self, left: Told) -> None:
         """Be told each channel that has gone from memory and is still stored."""
         self._left.append(left)
 
@@ -119,6 +124,8 @@ class Loading:
                 await self._commit(changes)
         except Exception:
             log.exception("channel %s could not be put right", channel)
+        for came in self._came:
+            came(channel)
         return True
 
     @contextmanager
@@ -139,19 +146,19 @@ class Loading:
         """Whether the channel is needed where it is: on its way, watched, or held by a piece of work."""
         return channel in self._on_the_way or channel in self._held or self._hub.is_watched(channel)
 
-    @contextmanager
-    def hold(self, channel: str) -> Iterator[None]:
-        """The channel, and its owner, stay in memory as long as this lasts."""
+    def hold(self, channel: str) -> Callable[[], None]:
+        """The channel, and its owner, stay in memory until the result is called."""
         held = [uri for uri in (channel, self._hub.owner(channel)) if uri is not None]
         for uri in held:
             self._held[uri] = self._held.get(uri, 0) + 1
-        try:
-            yield
-        finally:
+
+        def let_go() -> None:
             for uri in held:
                 self._held[uri] -= 1
                 if not self._held[uri]:
                     del self._held[uri]
+
+        return let_go
 
     @contextmanager
     def leaving(self, channels: Iterable[str]) -> Iterator[None]:

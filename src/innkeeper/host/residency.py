@@ -14,7 +14,7 @@ Rules
 import asyncio
 import contextlib
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, NamedTuple, Protocol
 
 from innkeeper.engine.effects import ChannelIdle, Released, Subscribed
@@ -76,6 +76,7 @@ class Residency:
         self._used: dict[str, float] = {}
         self._look = asyncio.Event()
         self._holds: list[Busy] = []
+        memory.when_came(self._came)
         memory.when_left(self._evict)
 
     def hold_while(self, busy: Busy) -> None:
@@ -101,6 +102,10 @@ class Residency:
             self._use(released.channel)
             self._look.set()
 
+    def _came(self, channel: str) -> None:
+        self._use(channel)
+        self._look.set()
+
     def _use(self, channel: str) -> None:
         session = self._core.owner(channel) or channel
         self._used[session] = self._clock.monotonic()
@@ -117,17 +122,21 @@ class Residency:
             self._look.clear()
             wait = self._bounds.retry
             try:
-                await self.sweep()
-                if any(self._is_moving(uri) and not self._is_needed(uri) for uri in self._core.channels("session")):
+                done = await self.sweep()
+                if not done or any(
+                    self._is_moving(uri) and not self._is_needed(uri) for uri in self._core.channels("session")
+                ):
                     wait = MOVING_SECONDS
             except Exception:
                 log.exception("idle sessions are not let go now")
 
-    async def sweep(self) -> None:
-        """Let go what is due now."""
+    async def sweep(self) -> bool:
+        """Let go what is due now; False when something came in between."""
+        done = True
         for session in self._due():
             if not self.is_busy(session):
-                await self.release(session)
+                done &= await self.release(session)
+        return done
 
     def _due(self) -> list[str]:
         idle = [uri for uri in self._core.channels("session") if not self.is_busy(uri)]
@@ -152,25 +161,33 @@ class Residency:
             return True
         if self._ends.servers.is_busy(session) or self._ends.backings.is_opening(session):
             return True
-        return any(self._memory.is_held(uri) for uri in self._tree(session))
+        return any(self._memory.is_held(uri) or self._core.is_pending(uri) for uri in self._tree(session))
 
     async def release(self, session: str) -> bool:
         """The session has left memory, or False: it is needed after all. Nothing of it is lost either way."""
         channels = self._tree(session)
         with self._memory.leaving(channels):
-            try:
-                await self._ends.servers.release(session)
-                await self._ends.backings.close(session, self._bounds.close)
-                self._ends.customizations.release(session)
-                await self._core.store_all(channels)
-            except StorageFailed as failed:
-                log.info("%s stays in memory: %s", session, failed.code)
+            if not await self._let_go(session, channels):
                 return False
+            self._ends.customizations.release(session)
             gone = [self._core.unload(uri) for uri in reversed(self._tree(session)) if self._core.head(uri) is not None]
         if all(gone):
             self._used.pop(session, None)
             log.debug("%s has left memory", session)
         return all(gone)
+
+    async def _let_go(self, session: str, channels: Iterable[str]) -> bool:
+        """Close what the session has open; False when the host itself began something in it meanwhile."""
+        try:
+            await self._ends.servers.release(session)
+            if self._is_needed(session):
+                return False
+            await self._ends.backings.close(session, self._bounds.close)
+            await self._core.store_all(channels)
+        except StorageFailed as failed:
+            log.info("%s stays in memory: %s", session, failed.code)
+            return False
+        return not self._is_needed(session)
 
     def _evict(self, channel: str) -> None:
         match self._core.kind(channel):
