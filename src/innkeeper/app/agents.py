@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.endpoints import McpEndpoints
@@ -89,6 +89,14 @@ class QuietAgents(AgentSource):
 
 
 _CHOICE: Final = AgentChoice()
+
+
+def looked_at(settings: Settings, folder: Path, environment: Mapping[str, str]) -> Iterator[tuple[str, Provider]]:
+    """The agents as `innkeeper doctor` sees them: without a host, so they can be asked about and not opened."""
+    nothing: Any = None
+    source = AgentSource(folder, settings, nothing, nothing)
+    for provider in source.providers(nothing, nothing, nothing, environment)[1:]:
+        yield provider.info["provider"], provider
 
 
 def agents(given: Iterator[tuple[str, Surroundings]]) -> Iterator[Provider]:

@@ -12,8 +12,8 @@ Rules
   else (M6.9). What a server says about its use comes in `TurnRequest.instructions` and from nowhere else.
 * What a provider must know of a chat after a restart it reports as `BackingChanged` and is handed back (K14, K17). The
   log is the truth: where the agent knows more than `history`, it is taken back to it before anything is sent.
-* What not every agent can do is a Protocol of its own: `Completing`, `Adopting`, `TokenTaking`. The host asks with
-  `isinstance`; a provider without the method does not offer it.
+* What not every agent can do is a Protocol of its own: `Completing`, `Adopting`, `TokenTaking`, `Inspecting`. The host
+  asks with `isinstance`; a provider without the method does not offer it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -403,6 +403,24 @@ class TokenTaking(Protocol):
     async def take_token(self, resource: str, token: str | None) -> None:
         """Use the token for sessions that start from now on, in memory only; None forgets it. Raises ProviderError when
         it is of no use."""
+        ...
+
+
+class Inspection(NamedTuple):
+    """What is installed of an agent (M7.8): versions by name, whether that combination was tested, and what of the
+    calls that are needed it does not have."""
+
+    versions: Mapping[str, str]
+    tested: bool
+    lacking: Sequence[str] = ()
+
+
+@runtime_checkable
+class Inspecting(Protocol):
+    """A provider that says what is installed, for `innkeeper doctor`."""
+
+    def inspect(self) -> Inspection:
+        """May import an SDK and blocks for that; starts nothing. Called only where nothing is missing."""
         ...
 
 

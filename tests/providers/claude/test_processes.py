@@ -166,7 +166,7 @@ async def test_without_the_extra_it_is_listed_with_the_command_that_installs_it(
     root: Path, llm: FakeAnthropic, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """M7.8, issue 6 §5"""
-    monkeypatch.setattr(install, "sdk_version", lambda: None)
+    monkeypatch.setattr(install, "installed", lambda: False)
     async with claude_host(root, llm) as host:
         client = await host.client()
         missing = listed(client)["_meta"]["x-innkeeper/unavailable"]

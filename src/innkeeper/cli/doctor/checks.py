@@ -194,7 +194,7 @@ def all_checks(machine: Machine) -> Iterator[Check]:
         ("disk", lambda: check_disk(machine)),
         ("openFiles", check_open_files),
         ("watches", check_watches),
-        ("agents", check_agents),
+        ("agents", lambda: check_agents(machine)),
     ]
     for id, look in several:
         try:

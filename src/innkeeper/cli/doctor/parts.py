@@ -1,13 +1,18 @@
 """What is installed: this package, its libraries, its extras, the agents. Versions come from the installed metadata."""
 
 import json
+import os
 import re
 from collections.abc import Iterator
 from importlib import metadata
+from typing import TYPE_CHECKING
 
 from innkeeper._version import DISTRIBUTION, installed_from, installed_version, running_version
-from innkeeper.cli.doctor.checks import Check, State
+from innkeeper.cli.doctor.checks import Check, Machine, State
 from innkeeper.cli.words import text
+
+if TYPE_CHECKING:
+    from innkeeper.providers.spi import Provider
 
 REQUIREMENT = re.compile(r"^(?P<name>[A-Za-z0-9._-]+)(?P<bounds>[^;]*)(?:;(?P<marker>.*))?$")
 EXTRA = re.compile(r"extra\s*==\s*['\"](?P<extra>[^'\"]+)['\"]")
@@ -68,9 +73,39 @@ def check_mcp() -> Check:
     return Check("mcp", "ok", names)
 
 
-def check_agents() -> Iterator[Check]:
-    """Each agent that this version can drive."""
+def check_agents(machine: Machine) -> Iterator[Check]:
+    """Each agent that this version can drive: there, or what is missing and how to get it (issue 6 §5, M7.8). One that
+    is missing is nothing wrong: the others work."""
+    from innkeeper.app.agents import FOLDER, looked_at
+    from innkeeper.settings.config import Settings, read_settings
+    from innkeeper.settings.problems import SettingsInvalid
+
     yield Check("agent.console", "ok", text("cli.doctor.agent.console"))
+    try:
+        settings = read_settings(machine.config_file)
+    except SettingsInvalid:
+        settings = Settings()
+    for name, provider in looked_at(settings, machine.data / FOLDER, os.environ):
+        missing = provider.unavailable
+        if missing is not None:
+            yield Check(f"agent.{name}", "warn", missing.reason, missing.remedy)
+        else:
+            yield _inspected(name, provider)
+
+
+def _inspected(name: str, provider: "Provider") -> Check:
+    from innkeeper.providers.spi import Inspecting
+
+    if not isinstance(provider, Inspecting):
+        return Check(f"agent.{name}", "ok", provider.info["displayName"])
+    found = provider.inspect()
+    versions = ", ".join(f"{part} {version or '?'}" for part, version in found.versions.items())
+    if found.lacking:
+        detail = text("cli.doctor.agent.lacking", versions=versions, parts=", ".join(found.lacking))
+        return Check(f"agent.{name}", "warn", detail, text("error.AGENT_UNSUPPORTED.remedy"))
+    return Check(
+        f"agent.{name}", "ok", versions if found.tested else text("cli.doctor.agent.unverified", versions=versions)
+    )
 
 
 def _source() -> str:

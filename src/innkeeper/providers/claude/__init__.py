@@ -1,11 +1,10 @@
-"""Claude Code: the extra `claude`."""
+"""Claude Code, through the `claude-agent-sdk` package (extra `claude`)."""
 
-from innkeeper.providers.claude.provider import ClaudeProvider
-from innkeeper.providers.spi import Surroundings
-
-__all__ = ["ClaudeProvider", "provider"]
+from innkeeper.providers.spi import Provider, Surroundings
 
 
-def provider(given: Surroundings) -> ClaudeProvider:
-    """The provider of a host."""
-    return ClaudeProvider(given)
+def provider(surroundings: Surroundings) -> Provider:
+    """Cheap: nothing is started and nothing of the SDK is imported."""
+    from innkeeper.providers.claude.provider import ClaudeProvider
+
+    return ClaudeProvider(surroundings)

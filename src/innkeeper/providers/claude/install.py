@@ -7,7 +7,6 @@ Rules
 * The agent comes with the extra. The operator may name another binary, which is then used and nothing else.
 """
 
-import importlib.metadata
 import importlib.util
 import os
 from pathlib import Path
@@ -33,10 +32,17 @@ CLOUDS: Final = {
 
 def sdk_version() -> str | None:
     """The installed SDK's; None where the extra is missing."""
+    from importlib import metadata
+
     try:
-        return importlib.metadata.version(PACKAGE)
-    except importlib.metadata.PackageNotFoundError:
+        return metadata.version(PACKAGE)
+    except metadata.PackageNotFoundError:
         return None
+
+
+def installed() -> bool:
+    """Whether the extra is there, without looking at its version."""
+    return importlib.util.find_spec(MODULE) is not None
 
 
 def binary(program: str | None) -> Path | None:
@@ -51,9 +57,20 @@ def binary(program: str | None) -> Path | None:
     return bundled if os.access(bundled, os.X_OK) else None
 
 
+def agent_version(program: str | None) -> str | None:
+    """Of the agent in the wheel, which is written beside it; None where it is not known without starting it."""
+    found = binary(program)
+    if found is None or program is not None:
+        return None
+    try:
+        return found.with_name("claude.version").read_text().split()[0]
+    except (OSError, IndexError):
+        return None
+
+
 def missing(program: str | None) -> Unavailable | None:
     """What has to be installed before the agent can start."""
-    if sdk_version() is None:
+    if not installed():
         reason = text("error.AGENT_EXTRA_MISSING.meaning", agent=AGENT, package=PACKAGE)
         return Unavailable("AGENT_EXTRA_MISSING", reason, INSTALL)
     if binary(program) is None:

@@ -11,10 +11,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from innkeeper.providers.claude.models import MODES
 from innkeeper.providers.claude.permissions import Permissions
 
 DISALLOWED: Final = ("CronCreate", "CronDelete", "CronList", "ScheduleWakeup", "EnterWorktree", "ExitWorktree")
-MODES: Final = ("default", "acceptEdits", "plan", "bypassPermissions")
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,12 +13,13 @@ from typing import Any, Final
 
 from innkeeper.protocol.root.state import AgentInfo, SessionModelInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
-from innkeeper.providers.claude.launch import MODES
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
 
 NAME: Final = "claude"
+MODES: Final = ("default", "acceptEdits", "plan", "bypassPermissions")
+"""The agent's own modes; the last is full access, which the host grants (M6.3b)."""
 RESOURCE: Final = "https://api.anthropic.com"
 """What a client gives a token for: a key of the API, or a token made by `claude setup-token`."""
 

@@ -1,7 +1,7 @@
 """Claude Code as an agent of the host, by the official SDK (issue 6; providers.spi).
 
 Rules
-* The SDK is imported when the first session opens, off the event loop; before that its presence is looked up only.
+* The SDK, and what drives an agent, is imported when the first session opens; before that its presence is looked up.
 * The agent has a configuration directory of the host's; with a shared login it uses the person's own.
 * A token that a client gives is held in memory, for processes that start from then on, and shown nowhere.
 """
@@ -9,26 +9,22 @@ Rules
 import asyncio
 import hashlib
 import logging
+import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
-from innkeeper.providers.claude import install, transcripts
-from innkeeper.providers.claude.cli import Cli, Unanswered, lacking, make
-from innkeeper.providers.claude.content import words_of
-from innkeeper.providers.claude.conversation import Shared
+from innkeeper.providers.claude import install
 from innkeeper.providers.claude.environment import agent_environment, logged_in, own_directory
 from innkeeper.providers.claude.history import place
-from innkeeper.providers.claude.launch import completion_options
 from innkeeper.providers.claude.models import RESOURCE, Models, agent_info, schema
-from innkeeper.providers.claude.process import Ended, Message
-from innkeeper.providers.claude.session import ClaudeSession
 from innkeeper.providers.spi import (
     Adopted,
     Backing,
     Completion,
+    Inspection,
     ProviderError,
     SessionOpening,
     Surroundings,
@@ -36,6 +32,9 @@ from innkeeper.providers.spi import (
     Unavailable,
 )
 from innkeeper.texts import text
+
+if TYPE_CHECKING:
+    from innkeeper.providers.claude.session import ClaudeSession
 
 log = logging.getLogger(__name__)
 
@@ -85,8 +84,12 @@ class ClaudeProvider:
 
     # -- sessions ------------------------------------------------------------------------------------------------
 
-    async def open_session(self, opening: SessionOpening) -> ClaudeSession:
+    async def open_session(self, opening: SessionOpening) -> "ClaudeSession":
         await self._admitted()
+        from innkeeper.providers.claude import transcripts
+        from innkeeper.providers.claude.conversation import Shared
+        from innkeeper.providers.claude.session import ClaudeSession
+
         name = hashlib.sha256(opening.session.encode()).hexdigest()[:24]
         directories = list(opening.directories) or [str(await asyncio.to_thread(self._empty_directory))]
         shared = Shared(
@@ -113,11 +116,16 @@ class ClaudeProvider:
     async def complete(self, completion: Completion) -> str:
         """One answer of the agent's small model."""
         await self._admitted()
+        from innkeeper.providers.claude.cli import Cli, Unanswered
+        from innkeeper.providers.claude.content import words_of
+        from innkeeper.providers.claude.launch import completion_options
+        from innkeeper.providers.claude.process import Ended
+
         directory = completion.directory or str(await asyncio.to_thread(self._empty_directory))
         said: list[str] = []
-        over: asyncio.Future[Message | None] = asyncio.get_running_loop().create_future()
+        over: asyncio.Future[dict[str, Any] | None] = asyncio.get_running_loop().create_future()
 
-        def heard(message: Message) -> None:
+        def heard(message: dict[str, Any]) -> None:
             if message.get("type") == "assistant":
                 said.append(words_of(message["message"].get("content")))
             elif message.get("type") == "result" and not over.done():
@@ -141,9 +149,13 @@ class ClaudeProvider:
 
     async def transcripts(self, directory: str | None) -> list[Transcript]:
         """Of the person's own agent, and of this host's."""
+        from innkeeper.providers.claude import transcripts
+
         return await asyncio.to_thread(transcripts.listed, self._config_directories(), directory)
 
     async def read_transcript(self, id: str, directory: str | None) -> Adopted:
+        from innkeeper.providers.claude import transcripts
+
         found = await asyncio.to_thread(transcripts.read, self._config_directories(), id, directory)
         if found is None:
             raise ProviderError("TRANSCRIPT_UNKNOWN", text("error.TRANSCRIPT_UNKNOWN.meaning", agent=AGENT))
@@ -154,6 +166,13 @@ class ClaudeProvider:
             raise ProviderError("AGENT_REFUSED", text("claude.foreignResource"))
         self._token = token
         self._changed()
+
+    def inspect(self) -> Inspection:
+        from innkeeper.providers.claude.cli import lacking
+
+        versions = (install.sdk_version() or "", install.agent_version(self._given.program) or "")
+        names = dict(zip((install.PACKAGE, "claude"), versions, strict=True))
+        return Inspection(names, versions in install.TESTED, lacking())
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -167,10 +186,10 @@ class ClaudeProvider:
         return list(dict.fromkeys((own_directory(self._given.environment), self._config_directory)))
 
     def _login(self) -> str:
-        program = install.binary(self._given.program)
+        program = shlex.quote(str(install.binary(self._given.program)))
         if self._given.share_login:
             return f"{program} auth login"
-        return f"CLAUDE_CONFIG_DIR={self._config_directory} {program} auth login"
+        return f"CLAUDE_CONFIG_DIR={shlex.quote(str(self._config_directory))} {program} auth login"
 
     def _empty_directory(self) -> Path:
         folder = self._given.directory / "empty"
@@ -180,6 +199,8 @@ class ClaudeProvider:
     async def _admitted(self) -> None:
         """Raises ProviderError. Imports the SDK, once, off the loop."""
         if self._lacking is None and install.missing(self._given.program) is None:
+            from innkeeper.providers.claude.cli import lacking
+
             self._lacking = await asyncio.to_thread(lacking)
         if (why := self._missing()) is not None:
             raise why
@@ -191,6 +212,8 @@ class ClaudeProvider:
         return ProviderError(missing.code, text("agent.unavailable", reason=missing.reason, remedy=missing.remedy))
 
     def _spawn(self, options: Any, directory: str) -> tuple[Any, Any]:
+        from innkeeper.providers.claude.cli import make
+
         config = None if self._given.share_login else self._config_directory
         if config is not None:
             config.mkdir(parents=True, exist_ok=True, mode=0o700)
