@@ -68,6 +68,19 @@ class _Planned:
         return self.wanted != (self.sheet.content.data or b"") or self.sheet.content.data is None
 
 
+@dataclass(frozen=True, slots=True)
+class _Transfer:
+    """A copy that is asked for, or with `move` a migration."""
+
+    workspace: str
+    source: Target
+    server: str
+    target: Target
+    name: str
+    tokens: Mapping[str, str]
+    move: bool
+
+
 class Editor:
     """`settings` are those that trust reads; `last` remembers where was written."""
 
@@ -224,15 +237,8 @@ class Editor:
         _require_other_file(workspace, source, target)
         if name == server and not move:
             raise EditRefused("EDIT_NAME_TAKEN", source.file, server=name)
-
-        def plan() -> tuple[_Planned, _Planned]:
-            old = self._guarded(workspace, source, tokens.get(source.file))
-            new = self._guarded(workspace, target, tokens.get(target.file))
-            data = converted(source, old.require(server).value, target, server)
-            added = _Planned(new, _edited(new, _new_edits(new, name, data)))
-            return added, _Planned(old, _without(old, server) if move else old.content.data or b"")
-
-        added, left = plan()
+        asked = _Transfer(workspace, source, server, target, name, tokens, move)
+        added, left = self._plan(asked)
         before = declared(self._ground, workspace, left.sheet, server)
         found = check_content(self._ground, workspace, target, added.wanted, name, before)
         _require_same_meaning(before, found, target)
@@ -240,22 +246,35 @@ class Editor:
         if move:
             shown += diff(left.sheet, left.wanted, show_values=show_values)
         if not dry_run:
-            with Transaction(workspace) as writing:
-                added, left = plan()
-                writing.put(target.file, added.sheet.content, added.wanted)
-                if move:
-                    writing.put(source.file, left.sheet.content, left.wanted)
-                writing.commit()
-                read = resolved(self._ground, workspace, [target, source])
-                found = check_written(read, target, name, before)
-                if move:
-                    check_gone(read, source, server)
-            self._note("migrated" if move else "copied", workspace, added.sheet, name)
+            found = self._transfer(asked, before)
         sheets = [self._read(workspace, one) for one in (target, source)]
         outcome = self._outcome(workspace, target, name, shown, sheets, found, written=not dry_run)
         return replace(outcome, source=place_of(source, self._ground.available(), workspace))
 
     # -- inside --------------------------------------------------------------------------------------------------
+
+    def _plan(self, asked: "_Transfer") -> tuple[_Planned, _Planned]:
+        """What the target and the source are to be."""
+        old = self._guarded(asked.workspace, asked.source, asked.tokens.get(asked.source.file))
+        new = self._guarded(asked.workspace, asked.target, asked.tokens.get(asked.target.file))
+        data = converted(asked.source, old.require(asked.server).value, asked.target, asked.server)
+        added = _Planned(new, _edited(new, _new_edits(new, asked.name, data)))
+        return added, _Planned(old, _without(old, asked.server) if asked.move else old.content.data or b"")
+
+    def _transfer(self, asked: "_Transfer", before: DeclaredServer | None) -> DeclaredServer:
+        """Write both files, or none; the entry as it then is."""
+        with Transaction(asked.workspace) as writing:
+            added, left = self._plan(asked)
+            writing.put(asked.target.file, added.sheet.content, added.wanted)
+            if asked.move:
+                writing.put(asked.source.file, left.sheet.content, left.wanted)
+            writing.commit()
+            read = resolved(self._ground, asked.workspace, [asked.target, asked.source])
+            found = check_written(read, asked.target, asked.name, before)
+            if asked.move:
+                check_gone(read, asked.source, asked.server)
+        self._note("migrated" if asked.move else "copied", asked.workspace, added.sheet, asked.name)
+        return found
 
     def _declaring(self, target: Target, workspace: str, server: str | None, file: str | None) -> Target:
         """Of a preset with several files the one that declares the server."""
