@@ -39,6 +39,7 @@ HANDSHAKE_SECONDS: Final = 10.0
 CLIENT_GRACE_SECONDS: Final = 30.0
 CHAT_IDLE_SECONDS: Final = 600.0
 RESIDENT_SESSIONS: Final = 10
+RESIDENCY_REST_SECONDS: Final = 5.0
 RESIDENCY_RETRY_SECONDS: Final = 30.0
 DRAFT_SECONDS: Final = 30.0
 SHUTDOWN_SECONDS: Final = 3.0
@@ -131,6 +132,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "count",
         "history",
         "Idle sessions that stay in memory with their agent and servers, beside those that somebody looks at.",
+    ),
+    Limit(
+        "RESIDENCY_REST_SECONDS",
+        RESIDENCY_REST_SECONDS,
+        "s",
+        "history",
+        "How long an idle session stays at least after it was used, so that what follows an end finds it there.",
     ),
     Limit(
         "RESIDENCY_RETRY_SECONDS",
@@ -275,7 +283,9 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "terminal",
         "Output is collected so long, so that a busy program is few envelopes.",
     ),
-    Limit("TERMINAL_FLOOD_SECONDS", TERMINAL_FLOOD_SECONDS, "s", "terminal", "The same while the content has to be cut."),
+    Limit(
+        "TERMINAL_FLOOD_SECONDS", TERMINAL_FLOOD_SECONDS, "s", "terminal", "The same while the content has to be cut."
+    ),
     Limit(
         "TERMINAL_READY_SECONDS",
         TERMINAL_READY_SECONDS,
@@ -303,6 +313,7 @@ FIXED: Final = frozenset(
         "TERMINAL_READY_SECONDS",
         "LOCAL_COMMAND_SECONDS",
         "SHUTDOWN_SECONDS",
+        "RESIDENCY_REST_SECONDS",
         "RESIDENCY_RETRY_SECONDS",
         "DRAFT_SECONDS",
         "CLIENT_REQUEST_SECONDS",

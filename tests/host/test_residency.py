@@ -13,7 +13,7 @@ from scripted.world import Client, RpcFailure, World, plain, text_of
 
 pytestmark = pytest.mark.anyio
 USER = {"kind": "user"}
-FIELDS = {"version": "1.2.3", "summary_delay": 0.001, "close_timeout": 0.2}
+FIELDS = {"version": "1.2.3", "summary_delay": 0.001, "close_timeout": 0.2, "rest_seconds": 0.0}
 
 
 class Counting(ScriptedProvider):
@@ -303,6 +303,37 @@ async def test_a_command_keeps_its_session_in_memory_until_it_is_answered():
     gate.set()
     assert (await asking)["items"][0]["status"] == "ready"
     await gone(world, session)
+    await world.close()
+
+
+async def test_an_idle_session_rests_before_it_leaves():
+    """What follows the end of a turn finds the session in memory."""
+    world = await a_world(settings={"rest_seconds": 0.2})
+    client = await world.client("alice")
+    session, chat = await client.new_session()
+    await leave(client, chat, session)
+    before = world.clock.monotonic()
+    await gone(world, session)
+    assert world.clock.monotonic() - before > 0.15
+    await world.close()
+
+
+async def test_a_title_that_is_being_made_keeps_its_session_in_memory():
+    """K18: the agent's answer comes after the turn, and must find the session."""
+    answer: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+    scripted = Counting()
+    scripted.complete = lambda completion: answer
+    world = await a_world(scripted=scripted)
+    client = await world.client("alice")
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    await leave(client, chat, session)
+    await asyncio.sleep(0.02)
+    assert resident(world) == [session]
+    answer.set_result("A better title")
+    await gone(world, session)
+    (item,) = (await client.request("listSessions"))["items"]
+    assert item["title"] == "A better title"
     await world.close()
 
 

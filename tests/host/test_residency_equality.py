@@ -19,7 +19,7 @@ from innkeeper.store.memory import MemoryLog
 from scripted.fakes import CountingIds, FakeMcp, FakeServer
 from scripted.world import ROOT, Client, World, plain
 
-EXAMPLES = 200 if os.environ.get("INNKEEPER_SOAK") else 12
+EXAMPLES = 200 if os.environ.get("INNKEEPER_SOAK") else 8
 STEPS = 30
 NAMES = ("alice", "bob")
 SESSIONS = tuple(f"ahp-session:/{name}" for name in "abcd")
@@ -57,7 +57,7 @@ class Host:
     def __init__(self, clock: StepClock, *, keeps: bool) -> None:
         self.clock = clock
         self.keeps = keeps
-        self.settings = HostSettings(resident_sessions=0, summary_delay=0.0005, close_timeout=0.2)
+        self.settings = HostSettings(resident_sessions=0, rest_seconds=0.0, summary_delay=0.0005, close_timeout=0.2)
         self.clients: dict[str, Client] = {}
         self.seen: dict[str, int] = {}
         self.wanted: dict[str, list[str]] = {name: [ROOT] for name in NAMES}

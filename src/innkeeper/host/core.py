@@ -8,7 +8,7 @@ Rules
 """
 
 import asyncio
-from collections.abc import Coroutine, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from innkeeper.engine.effects import Act, Admit, Change, JsonObject, Refuse
@@ -67,6 +67,11 @@ class Core(Protocol):
 
     def unload(self, channel: str) -> bool:
         """Let a channel go from memory; False while it is in use."""
+        ...
+
+    def hold(self, channel: str) -> Callable[[], None]:
+        """A channel in memory stays there, and its owner, until the result is called: for work that changes them at its
+        end."""
         ...
 
     def post(self, *changes: Change) -> None: ...
@@ -173,6 +178,9 @@ class DriverCore:
 
     def unload(self, channel: str) -> bool:
         return self._driver.loading.unload(channel)
+
+    def hold(self, channel: str) -> Callable[[], None]:
+        return self._driver.loading.hold(channel)
 
     def post(self, *changes: Change) -> None:
         if changes:

@@ -5,8 +5,9 @@ Correctness invariant, at home in the host (K1): every session passes here, and 
 Rules
 * Idle is a session that nobody is subscribed to, in which no turn runs or waits for anybody, and of which nothing is on
   its way: to its agent, to its servers, to the log, or held by a piece of work.
-* Archived idle sessions leave memory at once, others from the one least recently used, when there are more than the
-  limit. Nothing is deleted: what is let go is closed, its state is stored already, and it comes back equal.
+* An idle session rests a moment, so that what follows its last use finds it there. Then it leaves if it is archived;
+  of the others the one least recently used does, while there are more than the limit. Nothing is deleted: what is let
+  go is closed, its state is stored already, and it comes back equal.
 * While a session leaves, messages that touch it wait; then it is read again for them. A session that could not leave
   stays as it was, and is looked at again with the next change, at the latest after `RESIDENCY_RETRY_SECONDS`.
 """
@@ -25,7 +26,7 @@ from innkeeper.host.outcomes import StorageFailed
 from innkeeper.host.running import RunningTurns
 from innkeeper.host.sessions import Ends
 from innkeeper.host.views import active_turn
-from innkeeper.limits import RESIDENCY_RETRY_SECONDS, RESIDENT_SESSIONS
+from innkeeper.limits import RESIDENCY_REST_SECONDS, RESIDENCY_RETRY_SECONDS, RESIDENT_SESSIONS
 from innkeeper.ports.clock import Clock
 from innkeeper.protocol.status import IS_ARCHIVED
 
@@ -46,9 +47,10 @@ class Evicts(Protocol):
 
 
 class Bounds(NamedTuple):
-    """`close` is for an agent that is slow to end, in seconds."""
+    """`close` is for an agent that is slow to end; `rest` is for what follows a use of a session. In seconds."""
 
     sessions: int = RESIDENT_SESSIONS
+    rest: float = RESIDENCY_REST_SECONDS
     retry: float = RESIDENCY_RETRY_SECONDS
     close: float = 2.0
 
@@ -123,9 +125,7 @@ class Residency:
             wait = self._bounds.retry
             try:
                 done = await self.sweep()
-                if not done or any(
-                    self._is_moving(uri) and not self._is_needed(uri) for uri in self._core.channels("session")
-                ):
+                if not done or any(self._is_settling(uri) for uri in self._core.channels("session")):
                     wait = MOVING_SECONDS
             except Exception:
                 log.exception("idle sessions are not let go now")
@@ -138,8 +138,15 @@ class Residency:
                 done &= await self.release(session)
         return done
 
+    def _is_settling(self, session: str) -> bool:
+        """Whether it becomes idle without anything that would be observed."""
+        return not self._is_needed(session) and (self._is_moving(session) or self._is_fresh(session))
+
+    def _is_fresh(self, session: str) -> bool:
+        return self._used.setdefault(session, self._clock.monotonic()) + self._bounds.rest > self._clock.monotonic()
+
     def _due(self) -> list[str]:
-        idle = [uri for uri in self._core.channels("session") if not self.is_busy(uri)]
+        idle = [uri for uri in self._core.channels("session") if not self.is_busy(uri) and not self._is_fresh(uri)]
         archived = [uri for uri in idle if int((self._core.head(uri) or {}).get("status") or 0) & IS_ARCHIVED]
         others = sorted(set(idle).difference(archived), key=lambda uri: (self._used.get(uri, 0.0), uri))
         return [*archived, *others[: max(0, len(others) - self._bounds.sessions)]]

@@ -98,7 +98,14 @@ from innkeeper.texts import Lang, negotiate
 
 log = logging.getLogger(__name__)
 
-HOST_METHODS = STANDARD_METHODS | COMPLETION_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS | TERMINAL_METHODS | CHANGESET_METHODS
+HOST_METHODS = (
+    STANDARD_METHODS
+    | COMPLETION_METHODS
+    | EXTENSION_METHODS
+    | CUSTOMIZATION_METHODS
+    | TERMINAL_METHODS
+    | CHANGESET_METHODS
+)
 HOST_METHODS |= ADOPTION_METHODS | CHAT_SETTING_METHODS | COMPLETION_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
@@ -238,7 +245,7 @@ class HostService:
         self._mirror = Mirror(core, delay=settings.summary_delay)
         self._clients = Clients(core, clock, grace=settings.grace)
         self._restore = Restore(core, self._sessions, self._turns, self._clients, providers)
-        bounds = Bounds(settings.resident_sessions, close=settings.close_timeout)
+        bounds = Bounds(settings.resident_sessions, settings.rest_seconds, close=settings.close_timeout)
         self.residency = Residency(core, driver.loading, running, ends, self.hooks, clock, bounds)
         drafts = Drafts(core, self._sessions.dispose, clock, seconds=settings.draft_seconds)
         self._sessions.when_created(drafts.created)

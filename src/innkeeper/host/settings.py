@@ -7,6 +7,7 @@ from innkeeper.limits import (
     CLIENT_GRACE_SECONDS,
     DRAFT_SECONDS,
     QUESTION_SECONDS,
+    RESIDENCY_REST_SECONDS,
     RESIDENT_SESSIONS,
     SUMMARY_DELAY_SECONDS,
 )
@@ -35,6 +36,8 @@ class HostSettings:
     """How long changes of a session's summary are collected before the session list is told."""
     resident_sessions: int = RESIDENT_SESSIONS
     """Idle sessions that stay in memory."""
+    rest_seconds: float = RESIDENCY_REST_SECONDS
+    """How long an idle session stays in memory at least after it was used."""
     draft_seconds: float = DRAFT_SECONDS
     """How long a session that nobody used outlives its last subscriber."""
     close_timeout: float = AGENT_CLOSE_SECONDS

@@ -75,11 +75,14 @@ class Titles:
         turns: Sequence[Mapping[str, Any]] = (self._core.head(chat) or {}).get("turns") or ()
         if not turns:
             return
+        let_go = self._core.hold(chat)
         try:
             answer = await provider.complete(Completion(REQUEST, source(turns[0])))
         except ProviderError as error:
             log.info("no title for %s: %s", chat, error.error_type)
             return
+        finally:
+            let_go()
         self.suggested(session, chat, first_words(answer.strip().strip('"')))
 
     def forget(self, chat: str) -> None:
