@@ -136,7 +136,7 @@ class BareClient:
     def snapshot(self, snapshot: dict[str, Any]) -> None:
         channel, state = snapshot["resource"], snapshot["state"]
         self.states[channel] = state
-        kinds = {"content": "terminal", "lifecycle": "session", "turns": "chat"}
+        kinds = {"content": "terminal", "lifecycle": "session", "turns": "chat", "files": "changeset"}
         self.kinds[channel] = next((kind for field, kind in kinds.items() if field in state), "root")
         self.seen = max(self.seen, snapshot["fromSeq"])
 

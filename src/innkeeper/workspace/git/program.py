@@ -195,9 +195,10 @@ async def _talk(process: asyncio.subprocess.Process, stdin: bytes) -> Outcome:
 
 
 async def _feed(stream: asyncio.StreamWriter, data: bytes) -> None:
-    with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-        stream.write(data)
-        await stream.drain()
+    if data and not stream.is_closing():  # a command that ended has closed it, and uvloop takes no word after that
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            stream.write(data)
+            await stream.drain()
     stream.close()
 
 
