@@ -289,6 +289,23 @@ async def test_a_session_that_is_gone_leaves_no_worktree(outside: WorktreesOutsi
     await world.close()
 
 
+async def test_without_its_record_a_worktree_is_a_folder_like_any_other(
+    world: World, outside: WorktreesOutside, repository: RealRepository
+) -> None:
+    """By the host's own record, never by what `.git` says: nothing is made of it, and nothing taken away."""
+    session = await Session.begun(world, repository)
+    later = await world.crash(worktrees=replace(outside, notes=MemoryNotes()))
+    client = await later.client()
+    await client.subscribe(session.uri)
+    await client.subscribe(session.chat)
+    assert (await client.turn(session.chat, "hello", "t2"))["state"] == "complete"
+    client.dispatch(session.uri, "session/isArchivedChanged", isArchived=True)
+    await client.action(session.uri, "session/isArchivedChanged")
+    assert later.scripted.opened[-1].directories == [str(session.place)]
+    assert len(list((repository.root.parent / "repo.worktrees").iterdir())) == 1
+    await later.close()
+
+
 async def test_a_damaged_record_is_left_out_and_its_worktree_alone(git: LocalGit, repository: RealRepository) -> None:
     path = repository.root.parent / "repo.worktrees" / "hello"
     repository.git("worktree", "add", "--quiet", "-b", "agents/hello", str(path))

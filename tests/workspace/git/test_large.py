@@ -18,6 +18,7 @@ FILES = 50_000
 EDITED = 5_000
 
 
+@pytest.mark.timeout(240)  # a busy machine takes its time to write them
 async def test_a_tree_of_50_000_files_is_snapshotted_and_compared_in_time(
     git: LocalGit, make: Callable[..., RealRepository], record_property: Callable[[str, object], None]
 ) -> None:

@@ -29,7 +29,7 @@ from innkeeper.host.worktrees.making import (
     missing,
 )
 from innkeeper.host.worktrees.options import Isolation, WorktreeOptions
-from innkeeper.host.worktrees.pending import awaits_worktree, wants_worktree
+from innkeeper.host.worktrees.pending import awaits_worktree
 from innkeeper.host.worktrees.records import NotWritten, Record, Records
 from innkeeper.ports.git import Git, GitError
 from innkeeper.ports.ids import Ids
@@ -128,7 +128,7 @@ class Worktrees:
             return
         await self._swept.wait()
         record = self._records.get(session)
-        if record is None and not wants_worktree(state):
+        if record is None and not awaits_worktree(state):
             await self._present(directories[0])
             return
         async with self._locks.setdefault(session, asyncio.Lock()):

@@ -226,10 +226,9 @@ async def _end(process: asyncio.subprocess.Process) -> None:
         return
     _signal(process.pid, signal.SIGTERM)
     try:
-        async with asyncio.timeout(TERM_SECONDS):
-            await process.wait()
-    except TimeoutError:
-        pass
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TERM_SECONDS):
+                await process.wait()
     finally:
         _signal(process.pid, signal.SIGKILL)
     await process.wait()
