@@ -3,8 +3,8 @@
 Rules
 * Constructing it starts nothing and imports nothing of the SDK; looking for the binary costs no process.
 * Models are what the agent reports; before it has run once none is listed, and nothing is made up.
-* A login is Codex's own stored one, the shared one of the person, a key of the host's environment, or a client's token;
-  the last two live in the process's memory alone. None is ever logged.
+* A login is a client's token, Codex's own stored one, the shared one of the person, or a key of the host's environment.
+  The first and the last live in the memory of a process that stores no login at all. None is ever logged.
 * Its own protocol is spoken here, not through the SDK's client, which offers no approval by a person.
 """
 
@@ -100,9 +100,14 @@ class CodexProvider:
         found = self.unavailable
         if found is not None and found.code != "AGENT_LOGIN_MISSING":
             raise ProviderError(found.code, f"{found.reason} {found.remedy}")
-        await self._servers.get()
-        if self._logged_out:
-            raise self._no_login()
+        self._servers.enter()
+        try:
+            await self._servers.get()
+            if self._logged_out:
+                raise self._no_login()
+        except BaseException:
+            await self._servers.leave()
+            raise
         return CodexSession(opening, self._given, self._servers)
 
     async def close(self) -> None:
@@ -139,11 +144,10 @@ class CodexProvider:
         if resource.rstrip("/") != RESOURCE.rstrip("/"):
             raise ProviderError("AGENT_REFUSED", text("error.AGENT_REFUSED.meaning", agent=AGENT, reason=resource))
         self._token = token
+        self._logged_out = None
         server = self._servers.running
         if server is not None:
-            await self._log_in(server)
-        else:
-            self._logged_out = None
+            server.retires = True
         self._changed()
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -173,7 +177,7 @@ class CodexProvider:
             home = prepare_home(given.directory, given.environment, share_login=given.share_login)
         except OSError as error:
             raise failed_to_start(f"{given.directory}: {type(error).__name__}") from None
-        keeps = (home / "auth.json").exists() or self._key() is None
+        keeps = (home / "auth.json").exists() and self._token is None
         return command(program, given.environment, given.directory, home, keep_login=keeps), given.directory
 
     async def _started(self, server: AppServer) -> None:
@@ -219,7 +223,7 @@ class CodexProvider:
         account = await server.call("account/read")
         wanted = self._wants_login = bool(account.get("requiresOpenaiAuth"))
         key = self._key()
-        if wanted and key is not None and (account.get("account") is None or self._token is not None):
+        if wanted and key is not None and account.get("account") is None:
             try:
                 await server.call("account/login/start", type="apiKey", apiKey=key)
                 account = await server.call("account/read")

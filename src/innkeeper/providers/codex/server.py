@@ -58,6 +58,8 @@ class AppServer:
         self.own_servers: Sequence[str] = ()
         """Names of MCP servers in its own `config.toml`."""
         self.version = "?"
+        self.retires = False
+        """It is replaced as soon as no turn runs in it."""
         self._given_up = False
         self._listeners: dict[str, Listener] = {}
         self._claimed: dict[str, asyncio.Event] = {}
@@ -68,6 +70,10 @@ class AppServer:
     @property
     def alive(self) -> bool:
         return not (self._rpc.ended or self._given_up)
+
+    @property
+    def idle(self) -> bool:
+        return not self._listeners
 
     async def introduce(self) -> None:
         info = {"name": "innkeeper", "title": "Innkeeper", "version": running_version()}
@@ -195,7 +201,7 @@ class AppServers:
     async def get(self) -> AppServer:
         """The process, ready. Raises ProviderError."""
         async with self._starting:
-            if self._server is not None and self._server.alive:
+            if self._server is not None and self._server.alive and not (self._server.retires and self._server.idle):
                 return self._server
             if self._server is not None:
                 await self._server.close()

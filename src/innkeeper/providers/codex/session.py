@@ -50,6 +50,8 @@ GO_ON: Final = "You were interrupted. Go on with what you were doing."
 
 
 class CodexSession:
+    """It has entered `servers`, and leaves them when it is closed."""
+
     def __init__(self, opening: SessionOpening, given: Surroundings, servers: AppServers) -> None:
         self._session = opening.session
         self._directories = tuple(opening.directories) or (str(given.directory),)
@@ -66,7 +68,6 @@ class CodexSession:
         self._listed: set[str] = set()
         self._changing = asyncio.Lock()
         self._closed = False
-        servers.enter()
 
     # -- ProviderSession -----------------------------------------------------------------------------------------
 
