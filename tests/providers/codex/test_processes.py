@@ -21,7 +21,16 @@ pytestmark = pytest.mark.anyio
 
 def agents() -> list[psutil.Process]:
     """Processes of Codex that this one has."""
-    return [process for process in psutil.Process().children(recursive=True) if "app-server" in line_of(process)]
+    found = psutil.Process().children(recursive=True)
+    return [process for process in found if "app-server" in line_of(process) and name_of(process) == "codex"]
+
+
+def name_of(process: psutil.Process) -> str:
+    """A process that was forked and runs nothing of its own yet has another name."""
+    try:
+        return process.name()
+    except psutil.Error:
+        return ""
 
 
 def line_of(process: psutil.Process) -> list[str]:
@@ -103,7 +112,11 @@ async def test_a_silence_of_the_model_is_no_hang(host: Rig, llm: FakeOpenAI, mon
 
 
 async def test_commands_of_an_aborted_turn_do_not_outlive_it(host: Rig, llm: FakeOpenAI) -> None:
-    llm.add(reply(call("exec_command", cmd="sleep 4321", id="call-1")))
+    """Also those that Codex has put into the background."""
+    llm.add(
+        reply(call("exec_command", cmd="sleep 4321", yield_time_ms=250)),
+        reply(call("exec_command", cmd="sleep 4321", id="call-1")),
+    )
     client = await host.client()
     _, chat = await session(client, host.work, "codex")
 
@@ -111,7 +124,7 @@ async def test_commands_of_an_aborted_turn_do_not_outlive_it(host: Rig, llm: Fak
         return [p for p in psutil.Process().children(recursive=True) if line_of(p)[-1:] == ["4321"]]
 
     client.start_turn(chat, "go")
-    await host.until(sleeping)
+    await host.until(lambda: len(sleeping()) >= 2)
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
     await client.ended(chat)
     await host.until(lambda: not sleeping(), 5)

@@ -46,6 +46,7 @@ WANTED: Final[Mapping[str, str]] = {
     "turn/steer": "steering messages",
     "mcpServerStatus/list": "reading back which servers an agent has",
     "account/login/start": "tokens that a client gives",
+    "thread/backgroundTerminals/clean": "ending commands with their session",
 }
 """Without one of these the part named is off."""
 

@@ -123,11 +123,14 @@ class AppServer:
     # -- inside --------------------------------------------------------------------------------------------------
 
     async def _interrupted(self, thread: str, turn: str) -> None:
+        """The commands of the turn go with it: Codex would keep one that is just starting as a background terminal."""
         with contextlib.suppress(Refused, ProviderError):
             await self.call("turn/interrupt", threadId=thread, turnId=turn)
+            await self.call("thread/backgroundTerminals/clean", threadId=thread)
 
     async def _unloaded(self, thread: str) -> None:
         with contextlib.suppress(Refused, ProviderError):
+            await self.call("thread/backgroundTerminals/clean", threadId=thread)
             await self.call("thread/unsubscribe", threadId=thread)
 
     def _note(self, method: str, params: Message) -> None:

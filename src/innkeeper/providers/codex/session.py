@@ -258,6 +258,7 @@ class CodexSession:
 
     async def _unload(self, server: AppServer, thread: str) -> None:
         try:
+            await server.call("thread/backgroundTerminals/clean", threadId=thread)
             await server.call("thread/unsubscribe", threadId=thread)
         except (Refused, ProviderError):
             log.debug("codex: thread %s is not loaded any more", thread)
