@@ -42,10 +42,10 @@ from innkeeper.settings.tables import (
     read_host_servers,
     read_inputs,
     read_limits,
+    read_named_tables,
     read_oauth_clients,
     read_presets,
     read_serve,
-    read_tables,
 )
 
 __all__ = [
@@ -143,7 +143,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "agents": read_agents,
         "plugins": read_paths,
         "contributions": read_strings,
-        "contribution_settings": read_tables,
+        "contribution_settings": read_named_tables,
         "isolation": choice("worktree", "folder"),
         "generate_titles": read_boolean,
         "rich_plan_links": read_boolean,

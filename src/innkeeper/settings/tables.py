@@ -117,7 +117,7 @@ def read_inputs(value: Any) -> Mapping[str, str]:
     return MappingProxyType(found)
 
 
-def read_tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
+def read_named_tables(value: Any) -> Mapping[str, Mapping[str, Any]]:
     """A table of tables, whose fields are somebody else's business."""
     found: dict[str, Mapping[str, Any]] = {}
     for name, table in read_table(value).items():
