@@ -65,6 +65,7 @@ APPROVAL_COMMANDS: Final = 50
 APPROVAL_PATTERN_FILES: Final = 500
 QUEUED_MESSAGES: Final = 100
 EARLY_SIGNALS: Final = 1_000
+SUBAGENT_START_SECONDS: Final = 30.0
 BACKING_BYTES: Final = 16 * KIB
 TITLE_CHARACTERS: Final = 60
 TITLE_SOURCE_CHARACTERS: Final = 20_000
@@ -214,6 +215,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "EARLY_SIGNALS", EARLY_SIGNALS, "count", "turn", "What a subagent may say before it is known to have started."
     ),
     Limit(
+        "SUBAGENT_START_SECONDS",
+        SUBAGENT_START_SECONDS,
+        "s",
+        "turn",
+        "A question of a subagent whose start was not told is denied after so long, so that its agent goes on.",
+    ),
+    Limit(
         "BACKING_BYTES",
         BACKING_BYTES,
         "bytes",
@@ -328,6 +336,7 @@ FIXED: Final = frozenset(
         "APPROVAL_PATTERN_FILES",
         "QUEUED_MESSAGES",
         "EARLY_SIGNALS",
+        "SUBAGENT_START_SECONDS",
         "BACKING_BYTES",
         "TITLE_CHARACTERS",
         "TITLE_SOURCE_CHARACTERS",

@@ -1,6 +1,8 @@
 import pytest
 
-from scripted.world import call_of, text_of
+from innkeeper.host.settings import HostSettings
+from innkeeper.limits import EARLY_SIGNALS
+from scripted.world import World, call_of, text_of
 
 pytestmark = pytest.mark.anyio
 
@@ -118,3 +120,25 @@ async def test_an_id_that_an_agent_uses_again_gets_a_chat_of_its_own(world, clie
     await client.turn(chat, "subagent", "b")
     first, second = await workers(client, session, 2)
     assert first["resource"] != second["resource"] and len(second["turns"]) == 1
+
+
+async def test_more_early_signals_than_are_kept_fail_the_route(world, client):
+    """T3: a thousand are drained in order; beyond that the route fails, and the parent's turn says so."""
+    session, chat = await client.new_session()
+    turn = await client.turn(chat, f"subagent-flood {EARLY_SIGNALS}")
+    (worker,) = await workers(client, session)
+    in_order = [f"{n}," for n in (*range(0, EARLY_SIGNALS, 2), *range(1, EARLY_SIGNALS, 2))]
+    assert text_of(worker["turns"][0]) == "".join(in_order)
+    assert all(part["kind"] != "systemNotification" for part in turn["responseParts"])
+    turn = await client.turn(chat, f"subagent-flood {EARLY_SIGNALS + 1}", "t2")
+    assert any(part["kind"] == "systemNotification" for part in turn["responseParts"])
+
+
+async def test_a_question_of_a_subagent_that_never_starts_is_answered():
+    """T4: the agent does not hang on it."""
+    world = await World(settings=HostSettings(subagent_start=0.05)).start()
+    client = await world.client()
+    _, chat = await client.new_session()
+    client.start_turn(chat, "subagent-ask-never")
+    assert text_of(await client.ended(chat)).startswith("denied")
+    await world.close()

@@ -118,15 +118,30 @@ async def test_a_resumable_error_can_be_resumed_in_the_same_turn(world, client):
     await client.action(chat, "chat/turnComplete")
     turn = client.states[chat]["turns"][-1]
     assert len(client.states[chat]["turns"]) == 1
+    assert turn["usage"]["inputTokens"] == 20, "T10: of both attempts"
     assert kinds(turn) == ["markdown", "error", "markdown"] and turn["duration"] >= failed["duration"]
     assert world.scripted.requests[-1].resumed and world.scripted.requests[-1].history == ()
     world.check_mirrors(client)
 
 
 async def test_what_cannot_be_resumed_is_refused(world, client):
-    _, chat = await client.new_session()
+    """T11: an error that is final, a turn that is not the latest, while another runs, in an archived conversation."""
+    session, chat = await client.new_session()
+
+    async def refusal(turn):
+        return await client.rejection(client.dispatch(chat, "chat/turnResume", turnId=turn))
+
     await client.turn(chat, "fail")
-    assert "resumable" in await client.rejection(client.dispatch(chat, "chat/turnResume", turnId="t1"))
+    assert "resumable" in await refusal("t1")
+    await client.turn(chat, "fail resumable", "t2")
+    await client.echo(client.dispatch(session, "session/isArchivedChanged", isArchived=True))
+    assert "archived" in await refusal("t2")
+    await client.echo(client.dispatch(session, "session/isArchivedChanged", isArchived=False))
+    client.start_turn(chat, "stuck", "t3")
+    assert "in progress" in await refusal("t2")
+    client.dispatch(chat, "chat/turnCancelled", turnId="t3", duration=1)
+    await client.ended(chat, "t3")
+    assert await refusal("t2")
 
 
 async def test_a_stuck_turn_can_be_cancelled(world, client):
@@ -265,7 +280,7 @@ async def test_two_chats_of_a_session_work_at_the_same_time(world, client):
     await client.subscribe("ahp-chat:/two")
     client.start_turn(chat, "stuck")
     await client.action(chat, "chat/responsePart")
-    assert text_of(await client.turn("ahp-chat:/two", "hello")) == "Hello, world"
+    assert text_of(await client.turn("ahp-chat:/two", "hello", "t2")) == "Hello, world"
     assert "activeTurn" in client.states[chat]
 
 

@@ -124,6 +124,7 @@ class Session:
         self.provider.requests.append(request)
         if request.resumed:
             output.emit(TextDelta("resumed", "resumed"))
+            output.emit(UsageReported({"inputTokens": 10}))
             return
         asked = request.text.rsplit("</side-conversation>", 1)[-1].strip()
         word, _, rest = asked.partition(" ")
@@ -271,6 +272,23 @@ async def subagent_never(session: Session, request: TurnRequest, output: TurnOut
     output.emit(TextDelta("lost words", "t", subagent="ghost"))
 
 
+async def subagent_flood(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """So many signals before its start."""
+    output.emit(ToolStarted("task-1", "task", "Task"))
+    for number in range(int(rest)):
+        output.emit(TextDelta(f"{number},", f"t{number % 2}", subagent="task-1"))
+    await asyncio.sleep(0)
+    output.emit(SubagentStarted("task-1", "Explore"))
+
+
+async def subagent_ask_never(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """It asks, and never starts."""
+    output.emit(ToolStarted("task-1", "task", "Task"))
+    output.emit(ToolStarted("in-1", "shell", "Shell", subagent="task-1"))
+    answer = await output.confirm("in-1", Confirmation("Run?", "Run ls", "ls", OPTIONS), subagent="task-1")
+    output.emit(TextDelta("allowed" if answer.approved else f"denied {answer.reason}", "t"))
+
+
 async def subagent_ask(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
     """It asks before it was said to have started."""
     output.emit(ToolStarted("task-1", "task", "Task"))
@@ -325,6 +343,7 @@ async def slow(session: Session, request: TurnRequest, output: TurnOutput, rest:
 
 async def fail(session: Session, request: TurnRequest, output: TurnOutput, rest: str) -> None:
     output.emit(TextDelta("so far", "t"))
+    output.emit(UsageReported({"inputTokens": 10}))
     raise ProviderError("testError", "It went wrong", resumable=rest == "resumable")
 
 
@@ -411,6 +430,8 @@ PROMPTS: Mapping[str, Behaviour] = {
     "subagent-early": subagent_early,
     "subagent-nested": subagent_nested,
     "subagent-never": subagent_never,
+    "subagent-flood": subagent_flood,
+    "subagent-ask-never": subagent_ask_never,
     "subagent-ask": subagent_ask,
     "subagent-wait": subagent_wait,
     "steered": steered,

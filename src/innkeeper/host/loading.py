@@ -10,7 +10,7 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 
 from innkeeper.engine.effects import Change, Effect
@@ -69,7 +69,7 @@ class Loading:
 
     def missing(self, message: Message) -> tuple[str, ...]:
         """The channels that must be in memory before the message is received, and are not."""
-        stored = [uri for uri in self._hub.named(message) if self.is_out(uri)]
+        stored = [uri for uri in self._needed(message) if self.is_out(uri)]
         return (*stored, *(uri for uri in self._hub.unknown(message) if self._offers(uri)))
 
     async def prepare(self, message: Message) -> None:
@@ -80,7 +80,17 @@ class Loading:
                     await self._opens(uri)
                 except Exception:
                     log.exception("channel %s could not be made", uri)
-        await self.ensure(*self._hub.named(message))
+        await self.ensure(*self._needed(message))
+
+    def _needed(self, message: Message) -> list[str]:
+        """What the message names; a turn that begins also needs its chat's siblings, whose turns have its id or not."""
+        named = list(self._hub.named(message))
+        params = getattr(message, "params", None)
+        action = params.get("action") if isinstance(params, Mapping) else None
+        if isinstance(action, Mapping) and action.get("type") == "chat/turnStarted":
+            owners = [owner for uri in named if (owner := self._hub.owner(uri)) is not None]
+            named += [uri for owner in owners for uri in self._hub.owned_by(owner) if self._hub.kind(uri) == "chat"]
+        return named
 
     def is_out(self, channel: str) -> bool:
         return channel in self._on_the_way or self._hub.is_dormant(channel)

@@ -10,7 +10,8 @@ Rules
 
 import asyncio
 import logging
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any, Protocol, cast
 
 from innkeeper.host.approvals import Approvals
 from innkeeper.host.autopilot import by_itself
@@ -25,7 +26,15 @@ from innkeeper.host.views import State, active_turn, input_request, tool_call
 from innkeeper.host.waits import Waits
 from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
-from innkeeper.providers.spi import BackingChanged, InputAnswer, Signal, SubagentStarted, TitleSuggested
+from innkeeper.protocol.common.state import UsageInfo
+from innkeeper.providers.spi import (
+    BackingChanged,
+    InputAnswer,
+    Signal,
+    SubagentStarted,
+    TitleSuggested,
+    UsageReported,
+)
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -57,6 +66,7 @@ class Output:
         self._waits = parts.waits
         self._titles = parts.titles
         self._timeout = parts.settings.question_timeout
+        self._subagent_start = parts.settings.subagent_start
         self._pending: list[Signal] = []
         self._scheduled = False
         self._open = True
@@ -104,7 +114,7 @@ class Output:
         chat, turn_id, id = self._turn.chat, self._turn.turn_id, request["id"]
         if active_turn(self._core.head(chat), turn_id) is None:
             return InputAnswer("cancel")
-        if self._approvals.mode(self._turn.session) == "autopilot":
+        if self._approvals.mode(chat) == "autopilot":
             return self._answered_by_itself(chat, request)
         answered = self._waits.open(chat, turn_id, _Completed(id))
         act(self._core, chat, {"type": "chat/inputRequested", "request": request})
@@ -148,6 +158,9 @@ class Output:
         if isinstance(signal, BackingChanged):
             keep(self._core, self._turn.session, self._turn.chat, signal.data)
             return
+        if isinstance(signal, UsageReported) and signal.subagent is None and self._turn.earlier_usage:
+            whole = cast(UsageInfo, self._turn.whole_usage(cast(Mapping[str, Any], signal.usage)))
+            signal = UsageReported(whole)
         self._router.deliver(signal)
         if isinstance(signal, SubagentStarted):
             self._started.set()
@@ -156,7 +169,7 @@ class Output:
         """Where the agent speaks; a subagent that has not started yet is waited for, and not for ever."""
         place = self._router.place(subagent)
         try:
-            async with asyncio.timeout(self._timeout):
+            async with asyncio.timeout(self._subagent_start):
                 while place is None:
                     self._started.clear()
                     await self._started.wait()

@@ -19,7 +19,7 @@ from innkeeper.host.asking import signed
 from innkeeper.host.customizations.toggles import Toggles
 from innkeeper.host.summaries import moment
 from innkeeper.host.terminals import policy as terminals
-from innkeeper.host.views import active_turn, customization, tool_call
+from innkeeper.host.views import active_turn, customization, find_turn, tool_call
 from innkeeper.limits import QUEUED_MESSAGES
 from innkeeper.protocol.status import IS_ARCHIVED
 
@@ -43,21 +43,37 @@ class HostPolicy:
     def admit(self, view: Hub, channel: str, kind: str, action: JsonObject, client_id: str, now: str) -> Admission:
         state = view.head(channel) or {}
         if kind == "chat":
-            return self._chat(state, view.head(view.owner(channel) or "") or {}, action, client_id, now)
+            return self._chat(view, channel, state, view.head(view.owner(channel) or "") or {}, action, client_id, now)
         if kind == "session":
             return self._session(channel, state, action, now)
         if kind == "terminal" and (why := terminals.refusal(state, action, view.owner)) is not None:
             return Refuse(why)
         return Admit(action)
 
-    def _chat(self, chat: JsonObject, session: JsonObject, action: JsonObject, client_id: str, now: str) -> Admission:
+    def _chat(
+        self,
+        view: Hub,
+        channel: str,
+        chat: JsonObject,
+        session: JsonObject,
+        action: JsonObject,
+        client_id: str,
+        now: str,
+    ) -> Admission:
         check = CHAT_CHECKS.get(action["type"])
         why = None if check is None else check(chat, session, action)
+        if why is None and action["type"] == "chat/turnStarted" and self._is_used(view, channel, action["turnId"]):
+            why = "another chat of this session has a turn of that id; turn ids are unique in a session"
         if why is not None:
             return Refuse(why)
         if action["type"] == "chat/turnCancelled" and not action["duration"]:
             return Admit({**action, "duration": _since_start(chat, now)})
         return Admit(signed(action, client_id) if action["type"] in SIGNED else action)
+
+    def _is_used(self, view: Hub, channel: str, turn_id: str) -> bool:
+        """Whether a sibling has a turn of that id; the prelude has brought the siblings into memory."""
+        siblings = (uri for uri in view.owned_by(view.owner(channel) or "") if uri != channel)
+        return any(find_turn(view.head(uri) or {}, turn_id) is not None for uri in siblings)
 
     def _session(self, uri: str, session: JsonObject, action: JsonObject, now: str) -> Admission:
         match action["type"]:

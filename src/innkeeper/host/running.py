@@ -1,9 +1,9 @@
 """The turns that run, by chat; workers of subagents lead to the turn that spawned them (AHP §9.3)."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Any, Protocol
 
 
 class Flushes(Protocol):
@@ -22,6 +22,8 @@ class RunningTurn:
     began: float
     earlier: int = 0
     resumed: bool = False
+    earlier_usage: Mapping[str, Any] | None = None
+    """What the attempts before a resume used."""
     output: Flushes | None = None
     task: asyncio.Task[None] | None = None
     sent: asyncio.Event = field(default_factory=asyncio.Event)
@@ -30,6 +32,12 @@ class RunningTurn:
     def duration(self, now: float) -> int:
         """Milliseconds of work, by the host's clock (AHP §6)."""
         return self.earlier + max(0, round((now - self.began) * 1000))
+
+    def whole_usage(self, usage: Mapping[str, Any]) -> dict[str, Any]:
+        """The usage of all attempts, where this one has used `usage` so far."""
+        earlier = self.earlier_usage or {}
+        counts = {name: value for name, value in earlier.items() if isinstance(value, int) and name in usage}
+        return {**earlier, **usage, **{name: usage[name] + value for name, value in counts.items()}}
 
 
 class RunningTurns:

@@ -9,6 +9,7 @@ from innkeeper.limits import (
     QUESTION_SECONDS,
     RESIDENCY_REST_SECONDS,
     RESIDENT_SESSIONS,
+    SUBAGENT_START_SECONDS,
     SUMMARY_DELAY_SECONDS,
 )
 
@@ -32,6 +33,8 @@ class HostSettings:
     """Whether the gate can ask people; told in `status` (M6.3)."""
     question_timeout: float = QUESTION_SECONDS
     """How long a person or a client is waited for inside a turn."""
+    subagent_start: float = SUBAGENT_START_SECONDS
+    """How long a question of a subagent waits for its start, before it is denied."""
     summary_delay: float = SUMMARY_DELAY_SECONDS
     """How long changes of a session's summary are collected before the session list is told."""
     resident_sessions: int = RESIDENT_SESSIONS

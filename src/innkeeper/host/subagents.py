@@ -3,8 +3,8 @@
 Rules
 * A worker chat has `tool` origin, is read-only, belongs to the session, and is mirrored by a `subagent` block in the
   call that spawned it; both appear in one transaction, before any signal of the subagent.
-* Signals that come before their `SubagentStarted` wait, at most `EARLY_SIGNALS` for each; what still waits when the
-  turn ends is told to the person, never silently lost.
+* Signals that come before their `SubagentStarted` wait, at most `EARLY_SIGNALS` for each, else that subagent's route
+  fails and the turn says so; what still waits when the turn ends is told to the person, never silently lost.
 * Whatever the agent says afterwards, every worker's turn ends with the turn that spawned it.
 """
 
@@ -50,6 +50,8 @@ class Router:
         self._ids = ids
         self._workers: dict[str, Worker] = {}
         self._early: dict[str, list[Signal]] = {}
+        self._failed: set[str] = set()
+        """Subagents whose signals were too many before they started: nothing of them is taken any more."""
 
     def place(self, subagent: str | None) -> tuple[str, str] | None:
         """The chat and turn of an agent; None for a subagent that has not started."""
@@ -87,14 +89,17 @@ class Router:
         """End the workers as the turn ends, the inner ones first; say what was never placed."""
         for worker in reversed(tuple(self._workers.values())):
             self._end_worker(worker, ending if isinstance(ending, Succeeded) else Cancelled())
-        lost = sum(map(len, self._early.values()))
+        self._lost(sum(map(len, self._early.values())))
         self._early.clear()
-        if lost:
-            log.warning("turn %s: %d signals of subagents that never started", self._turn.turn_id, lost)
-            part = {"kind": "systemNotification", "content": text("turn.subagentNeverStarted", n=lost)}
-            if active_turn(self._core.head(self._turn.chat), self._turn.turn_id) is not None:
-                notice = {"type": "chat/responsePart", "turnId": self._turn.turn_id, "part": part}
-                act(self._core, self._turn.chat, notice)
+
+    def _lost(self, count: int) -> None:
+        if not count:
+            return
+        log.warning("turn %s: %d signals of subagents that never started", self._turn.turn_id, count)
+        part = {"kind": "systemNotification", "content": text("turn.subagentNeverStarted", n=count)}
+        if active_turn(self._core.head(self._turn.chat), self._turn.turn_id) is not None:
+            notice = {"type": "chat/responsePart", "turnId": self._turn.turn_id, "part": part}
+            act(self._core, self._turn.chat, notice)
 
     def _apply(self, place: tuple[str, str], signal: Signal) -> None:
         chat, turn_id = place
@@ -103,14 +108,17 @@ class Router:
             act(self._core, chat, *actions(signal, state, turn_id))
 
     def _keep(self, subagent: str, signal: Signal) -> None:
+        if subagent in self._failed:
+            return
         early = self._early.setdefault(subagent, [])
-        if len(early) < EARLY_SIGNALS:
-            early.append(signal)
-        else:
+        early.append(signal)
+        if len(early) > EARLY_SIGNALS:
             log.warning("turn %s: too many signals before subagent %s started", self._turn.turn_id, subagent)
+            self._failed.add(subagent)
+            self._lost(len(self._early.pop(subagent)))
 
     def _start(self, signal: SubagentStarted) -> None:
-        if signal.call in self._workers:
+        if signal.call in self._workers or signal.call in self._failed:
             return
         parent = self.place(signal.subagent)
         if parent is None:

@@ -105,6 +105,8 @@ class Turns:
         earlier = (find_turn(released.before, asking.turn_id) or {}).get("duration") or 0 if asking.resumed else 0
         began = self._clock.monotonic()
         turn = RunningTurn(asking.session, asking.chat, asking.turn_id, began, int(earlier), asking.resumed)
+        if asking.resumed:
+            turn.earlier_usage = (find_turn(released.before, asking.turn_id) or {}).get("usage")
         self._running.add(turn)
         if not asking.resumed and handled is None:
             self._titles.first_message(asking.session, asking.chat, asking.message.get("text", ""))

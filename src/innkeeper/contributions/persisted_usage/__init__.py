@@ -4,18 +4,18 @@ Rules
 * An agent's transcript forgets usage: what the host logged of a turn is put back into the turns that are read from one,
   member by member, and what was logged wins. Anything logged that is no usage is ignored.
 * The total counts the last report of each turn, of subagents too, and survives truncation: it is what was paid for. It
-  is the session's `_meta[TOTAL]`, with the members of AHP's usage that are counts.
+  is the session's `_meta[TOTAL]`, with the members of AHP's usage that are counts, and what each chat's latest turn has
+  reported so far: a turn that goes on, also in another process, is not counted twice.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from innkeeper.contributions.spi import ChatKey, Context, Contribution, DispatchedAction, Hydration, Turn, Watch
+from innkeeper.contributions.spi import Context, Contribution, DispatchedAction, Hydration, Turn, Watch
 from innkeeper.ports.contributed import Channels
 
 TOTAL: Final = "x-innkeeper/usage"
 COUNTS: Final = ("inputTokens", "outputTokens", "cacheReadTokens")
-LAST: Final = ChatKey[Mapping[str, Any]]("lastUsage", dict)
 
 
 class PersistedUsage(Contribution):
@@ -26,22 +26,26 @@ class PersistedUsage(Contribution):
     watch = Watch(frozenset({"chat/usage"}), frozenset({"chat"}))
 
     def __init__(self, context: Context, channels: Channels) -> None:
-        self._context = context
         self._channels = channels
 
     def on_did_dispatch_action(self, dispatched: DispatchedAction) -> None:
-        usage, session = dispatched.action["usage"], self._channels.head(dispatched.session)
+        action, session = dispatched.action, self._channels.head(dispatched.session)
         if dispatched.rejection is not None or session is None:
             return
-        last = self._context.memento(LAST, dispatched.channel, str(dispatched.action["turnId"]))
-        more = {name: _count(usage, name) - _count(last.value, name) for name in COUNTS}
-        last.value = usage
         meta = session.get("_meta") or {}
         total = meta.get(TOTAL) or {}
+        last = (total.get("last") or {}).get(dispatched.channel) or {}
+        before = last if last.get("turnId") == action["turnId"] else {}
+        more = {name: _count(action["usage"], name) - _count(before, name) for name in COUNTS}
+        if not any(more.values()):
+            return
         counted = {name: _count(total, name) + more[name] for name in COUNTS}
-        if any(more.values()):
-            action = {"type": "session/metaChanged", "_meta": {**meta, TOTAL: counted}}
-            self._channels.dispatch(dispatched.session, action)
+        there = {chat.get("resource") for chat in session.get("chats") or ()}
+        others = {chat: one for chat, one in (total.get("last") or {}).items() if chat in there}
+        reported = {name: _count(action["usage"], name) for name in COUNTS}
+        latest = {**others, dispatched.channel: {"turnId": action["turnId"], **reported}}
+        told = {**meta, TOTAL: {**counted, "last": latest}}
+        self._channels.dispatch(dispatched.session, {"type": "session/metaChanged", "_meta": told})
 
     def on_hydrate_turns(self, of: Hydration, turns: Sequence[Turn]) -> Sequence[Turn]:
         logged = {turn["id"]: turn.get("usage") for turn in of.logged}
