@@ -12,6 +12,7 @@ from innkeeper.ports.mcp import McpRefused
 from innkeeper.providers.spi import Provider, Surroundings
 from innkeeper.workspace.processes import LocalProcesses
 from scripted.fakes import CountingIds, FakeMcp, RealClock
+from servers.fake_llm.anthropic import FakeAnthropic
 from servers.fake_llm.openai_responses import FakeOpenAI
 from servers.fake_llm.recording import FakeModel, call, reply, say
 
@@ -92,7 +93,19 @@ async def codex(root: Path) -> AsyncIterator[RealAgent]:
             yield agent
 
 
+@asynccontextmanager
+async def claude(root: Path) -> AsyncIterator[RealAgent]:
+    from innkeeper.providers.claude import provider
+    from providers.claude_rig import keys
+
+    async with FakeAnthropic() as llm:
+        answer_as_asked(llm, "Bash", command="ls", description="Look")
+        async with agents_of(provider, root, keys(llm)) as agent:
+            yield agent
+
+
 REAL: Mapping[str, tuple[str, Callable[[Path], AbstractAsyncContextManager[RealAgent]]]] = {
+    "claude": ("claude_agent_sdk", claude),
     "codex": ("codex_cli_bin", codex),
 }
 """By name: the module that has to be installed, and the agent."""

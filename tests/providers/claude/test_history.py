@@ -27,7 +27,7 @@ def said(asked: Asked) -> list[str]:
         content = message["content"]
         texts = [content] if isinstance(content, str) else [b["text"] for b in content if b["type"] == "text"]
         if message["role"] != "system":
-            found += [text for text in texts if not text.lstrip().startswith("<")]
+            found += [text for text in texts if not text.lstrip().startswith("<system-reminder>")]
     return found
 
 
@@ -93,7 +93,8 @@ async def test_a_side_chat_knows_what_its_source_said_and_answers_beside_it(host
     await client.request("createChat", uri, chat=side, source={"kind": "sideChat", "chat": chat, "turnId": "t1"})
     await client.subscribe(side)
     await client.turn(side, "why?", "s1")
-    assert said(llm.asked[-1]) == ["the number?", "It is seven.", "why?"]
+    assert said(llm.asked[-1])[:2] == ["the number?", "It is seven."]
+    assert said(llm.asked[-1])[2].endswith("why?")
     llm.add(reply(say("Still counting"), then="hang"))
     client.start_turn(chat, "count on", "t2")
     await client.until(lambda: "Still" in text_of(client.states[chat].get("activeTurn") or {"responseParts": []}))

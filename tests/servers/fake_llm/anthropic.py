@@ -25,7 +25,8 @@ class FakeAnthropic(FakeModel):
         ]
 
     def read(self, body: Mapping[str, Any]) -> tuple[Sequence[Offered], str]:
-        messages = body.get("messages") or [{}]
+        said = [message for message in body.get("messages") or () if message.get("role") != "system"]
+        messages = said or [{}]
         tools = [Offered(str(tool["name"])) for tool in body.get("tools") or ()]
         return tools, _words(messages[-1].get("content"))
 
@@ -101,12 +102,12 @@ def _deltas(part: Part, block: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _words(content: Any) -> str:
-    """The text of a message, results of tools too."""
+    """The text of a message, results of tools too, without what the agent puts beside it."""
     if isinstance(content, str):
         return content
     blocks = [block for block in content or () if isinstance(block, Mapping)]
     found = (block["text"] if block.get("type") == "text" else _words(block.get("content")) for block in blocks)
-    return "\n".join(filter(None, found))
+    return "\n".join(one for one in found if one and not one.lstrip().startswith("<system-reminder>"))
 
 
 def _id(prefix: str) -> str:

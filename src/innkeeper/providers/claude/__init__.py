@@ -5,6 +5,6 @@ from innkeeper.providers.spi import Provider, Surroundings
 
 def provider(surroundings: Surroundings) -> Provider:
     """Cheap: nothing is started and nothing of the SDK is imported."""
-    from innkeeper.providers.claude.provider import ClaudeProvider
+    from innkeeper.providers.claude.agent import ClaudeProvider
 
     return ClaudeProvider(surroundings)
