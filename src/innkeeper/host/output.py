@@ -5,11 +5,13 @@ Rules
   is an envelope; before anything is asked, and before the turn ends, what waits goes first.
 * After the end of the turn nothing is taken any more.
 * What the agent may not run by itself is decided by the approval rules, else by a person (`host.approvals`).
+* A call that may write is looked at before it does: what is in those files goes into the edit log.
 * In autopilot what the agent asks is answered by the request itself, where it says how, and else declined.
 """
 
 import asyncio
 import logging
+from posixpath import join
 from collections.abc import Mapping
 from typing import Any, Protocol, cast
 
@@ -24,6 +26,7 @@ from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
 from innkeeper.host.views import State, active_turn, input_request, tool_call
 from innkeeper.host.waits import Waits
+from innkeeper.ports.changes import TurnCheckpoints
 from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
 from innkeeper.protocol.common.state import UsageInfo
@@ -53,6 +56,8 @@ class OutputParts(Protocol):
     def titles(self) -> Titles: ...
     @property
     def settings(self) -> HostSettings: ...
+    @property
+    def checkpoints(self) -> TurnCheckpoints: ...
 
 
 class Output:
@@ -65,6 +70,7 @@ class Output:
         self._approvals = parts.approvals
         self._waits = parts.waits
         self._titles = parts.titles
+        self._checkpoints = parts.checkpoints
         self._timeout = parts.settings.question_timeout
         self._subagent_start = parts.settings.subagent_start
         self._pending: list[Signal] = []
@@ -107,7 +113,12 @@ class Output:
         place = await self._place(subagent)
         if place is None:
             return Answer(False, reason="cancelled")
-        return await self._approvals.confirm(*place, call, confirmation)
+        answer = await self._approvals.confirm(*place, call, confirmation)
+        if answer.approved and confirmation.intent is not None and confirmation.intent.kind == "write":
+            intent = confirmation.intent
+            paths = [join(intent.directory or "", path) for path in intent.paths]
+            await self._checkpoints.announced(self._turn.session, place[0], call, paths)
+        return answer
 
     async def ask(self, request: ChatInputRequest) -> InputAnswer:
         self.flush()

@@ -235,6 +235,7 @@ class HostService:
                 clock=clock,
                 ids=ids,
                 settings=settings,
+                checkpoints=checkpoints,
             )
         )
         self._steering = Steering(core, self._backings, requests, running)

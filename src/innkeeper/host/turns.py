@@ -12,7 +12,7 @@ Rules
 
 import asyncio
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from innkeeper.contributions.dispatch import Dispatcher
@@ -33,6 +33,7 @@ from innkeeper.host.subagents import Router
 from innkeeper.host.titles import Titles
 from innkeeper.host.views import active_turn, find_turn
 from innkeeper.host.waits import Waits
+from innkeeper.ports.changes import NoCheckpoints, TurnCheckpoints
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.declarations import RequiredServerUnavailable
 from innkeeper.ports.ids import Ids
@@ -59,6 +60,7 @@ class TurnParts:
     clock: Clock
     ids: Ids
     settings: HostSettings
+    checkpoints: TurnCheckpoints = field(default_factory=NoCheckpoints)
 
 
 class Turns:

@@ -1,5 +1,6 @@
 """What turns do to files, as the send path and the end of a turn see it (reference §3.6, §5.8)."""
 
+from collections.abc import Sequence
 from typing import Literal, Protocol, TypeAlias
 
 Outcome: TypeAlias = Literal["success", "cancelled", "error", "rejected", "localCommand"]
@@ -20,6 +21,10 @@ class TurnCheckpoints(Protocol):
         """The turn never reached its agent: it gets no checkpoint."""
         ...
 
+    async def announced(self, session: str, chat: str, call: str, paths: Sequence[str]) -> None:
+        """The call may write those files, local paths, as soon as this returns: what is in them now is known then."""
+        ...
+
 
 class NoCheckpoints:
     """For hosts without files."""
@@ -31,6 +36,9 @@ class NoCheckpoints:
         return
 
     def abandon(self, session: str, chat: str, turn: str) -> None:
+        return
+
+    async def announced(self, session: str, chat: str, call: str, paths: Sequence[str]) -> None:
         return
 
 

@@ -12,6 +12,7 @@ from innkeeper.host.changesets.checkpoints import prefix_of
 from innkeeper.host.changesets.service import ChangesOutside
 from innkeeper.ports.edits import EditStore
 from innkeeper.ports.git import GitError
+from innkeeper.ports.questions import Confirmation, Intent
 from innkeeper.providers.spi import (
     SubagentEnded,
     SubagentStarted,
@@ -313,3 +314,106 @@ async def test_an_edit_that_was_announced_is_known_as_it_was_before(
     (shown,) = state["files"]
     assert (await read(client, shown, "before"), await read(client, shown, "after")) == ("before\n", "after\n")
     assert shown["edit"]["diff"] == {"added": 1, "removed": 1}
+
+
+async def test_a_call_that_was_asked_about_is_looked_at_before_it_writes(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    """Without a repository and without contents in the report: as agents report, with the file itself on both sides."""
+    place = tmp_path / "plain"
+    place.mkdir()
+    file = place / "a"
+    file.write_text("before\n")
+
+    async def ask(of: Any, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+        output.emit(ToolStarted("call", "edit", "Edit"))
+        intent = Intent("write", directory=str(place), paths=["a"])
+        answer = await output.confirm("call", Confirmation("Edit?", "Edit a", "{}", intent=intent))
+        assert answer.approved
+        file.write_text("after\n")
+        side = {"uri": file.as_uri(), "content": {"uri": file.as_uri()}}
+        content = {"type": "fileEdit", "before": side, "after": side, "diff": {"added": 1, "removed": 1}}
+        result: Any = {"success": True, "pastTenseMessage": "edited", "content": [content]}
+        output.emit(ToolCompleted("call", result))
+        await asyncio.sleep(0.01)
+
+    monkeypatch.setitem(provider.PROMPTS, "ask-write", ask)
+    chat = await session(client, place)
+    client.start_turn(chat, "ask-write")
+    waiting = await client.until(lambda: client.actions(chat, "chat/toolCallReady") or client.states[chat]["turns"])
+    if not client.states[chat]["turns"] and "confirmed" not in waiting[0]["action"]:
+        approval: Any = {"turnId": "t1", "toolCallId": "call", "approved": True, "confirmed": "user-action"}
+        client.dispatch(chat, "chat/toolCallConfirmed", **approval)
+    await client.ended(chat)
+    (shown,) = (await ready(client, "turn/t1", only("a")))["files"]
+    assert (await read(client, shown, "before"), await read(client, shown, "after")) == ("before\n", "after\n")
+
+
+async def test_lines_that_a_report_counted_are_shown_where_nobody_knows_the_contents(
+    client: Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stage: Stage
+) -> None:
+    place = tmp_path / "plain"
+    place.mkdir()
+    file = place / "a"
+    file.write_text("before\n")
+
+    async def edit(of: Any, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+        output.emit(ToolStarted("call", "edit", "Edit"))
+        file.write_text("after\nmore\n")
+        side = {"uri": file.as_uri(), "content": {"uri": file.as_uri()}}
+        content = {"type": "fileEdit", "before": side, "after": side, "diff": {"added": 2, "removed": 1}}
+        result: Any = {"success": True, "pastTenseMessage": "edited", "content": [content]}
+        output.emit(ToolCompleted("call", result))
+        await asyncio.sleep(0.01)
+
+    monkeypatch.setitem(provider.PROMPTS, "edit-unasked", edit)
+    chat = await session(client, place)
+    await client.turn(chat, "edit-unasked")
+    (shown,) = (await ready(client, "turn/t1", only("a")))["files"]
+    assert shown["edit"]["diff"] == {"added": 2, "removed": 1}
+    assert await read(client, shown, "after") == "after\nmore\n"
+
+
+async def test_a_turn_is_shown_when_its_working_tree_has_gone(client: Client, make: Any, tmp_path: Path) -> None:
+    """An archived session's worktree: the repository still has what the checkpoints keep."""
+    main = make()
+    linked = tmp_path / "linked"
+    main.git("worktree", "add", "--quiet", "-b", "topic", str(linked))
+    chat = await session(client, linked)
+    await client.turn(chat, "do write README changed")
+    await ready(client, "session", only("README"))
+    main.git("worktree", "remove", "--force", str(linked))
+    (shown,) = (await ready(client, "turn/t1", only("README")))["files"]
+    assert (await read(client, shown, "before"), await read(client, shown, "after")) == ("hello\n", "changed")
+    await client.request("disposeSession", S)
+    async with asyncio.timeout(10):
+        while main.git("for-each-ref", prefix_of(S)):  # noqa: ASYNC110
+            await asyncio.sleep(0.02)
+    assert main.git("for-each-ref", prefix_of(S)) == ""
+
+
+class NoGit:
+    """A machine without git."""
+
+    def __getattr__(self, name: str) -> Any:
+        async def missing(*arguments: Any, **more: Any) -> Any:
+            raise GitError("GIT_MISSING", reason="no such program")
+
+        return missing
+
+
+async def test_without_git_on_the_machine_the_edit_log_is_all_and_nothing_has_failed(
+    edits: EditStore, stage: Stage, make: Any
+) -> None:
+    """S18."""
+    nothing: Any = NoGit()
+    world = await World(changes=ChangesOutside(nothing, edits, LocalFiles(), delay=0.05)).start()
+    try:
+        client = await world.client()
+        chat = await session(client, make())
+        turn = await client.turn(chat, "do write a 1")
+        assert not [part for part in turn["responseParts"] if part["kind"] == "systemNotification"]
+        assert (await ready(client, "turn/t1", only("a")))["status"] == "ready"
+        assert [c["changeKind"] for c in client.states[S]["changesets"]] == ["session", "turn"]
+    finally:
+        await world.close()

@@ -34,6 +34,8 @@ class Shown:
     after: Known = None
     shared_with: tuple[str, ...] = ()
     """Turns that reported the same file."""
+    lines: tuple[int, int] | None = None
+    """Added and removed, as the reports counted them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class Net:
     before: Known
     after: Known
     turns: tuple[str, ...]
+    lines: tuple[int, int] | None = None
 
     @property
     def nothing(self) -> bool:
@@ -58,11 +61,13 @@ def net(edits: Iterable[Edit]) -> dict[str, Net]:
     for edit in edits:
         earlier = found.pop(edit.old_path, None) if edit.old_path is not None else found.get(edit.path)
         if earlier is None:
-            found[edit.path] = Net(edit.path, edit.old_path, edit.before, edit.after, (edit.turn,))
+            found[edit.path] = Net(edit.path, edit.old_path, edit.before, edit.after, (edit.turn,), edit.lines)
             continue
         began = earlier.old_path or edit.old_path
         turns = earlier.turns if edit.turn in earlier.turns else (*earlier.turns, edit.turn)
-        found[edit.path] = Net(edit.path, None if began == edit.path else began, earlier.before, edit.after, turns)
+        began = None if began == edit.path else began
+        lines = _sum(earlier.lines, edit.lines)
+        found[edit.path] = Net(edit.path, began, earlier.before, edit.after, turns, lines)
     return found
 
 
@@ -135,7 +140,12 @@ def reported_only(nets: Iterable[Net], theirs: Mapping[str, Sequence[Edit]] | No
         if of.nothing:
             continue
         beside = tuple(dict.fromkeys(edit.turn for edit in (theirs or {}).get(of.path, ())))
-        yield Shown(of.path, "shared" if beside else "own", None, of.old_path, of.before, of.after, beside)
+        why: Why = "shared" if beside else "own"
+        yield Shown(of.path, why, None, of.old_path, of.before, of.after, beside, of.lines)
+
+
+def _sum(one: tuple[int, int] | None, other: tuple[int, int] | None) -> tuple[int, int] | None:
+    return None if one is None or other is None else (one[0] + other[0], one[1] + other[1])
 
 
 def _by_path(edits: Iterable[Edit]) -> dict[str, list[Edit]]:

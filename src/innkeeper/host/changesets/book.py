@@ -53,6 +53,8 @@ class Edit:
     before: Known
     after: Known
     old_path: str | None = None
+    lines: tuple[int, int] | None = None
+    """Added and removed, as the call counted them; for contents that nobody knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,7 @@ def edit_record(edits: Sequence[Edit], chat: str, turn: str, via: str, call: str
         {
             "uri": file_uri(edit.path),
             **({"old": file_uri(edit.old_path)} if edit.old_path is not None else {}),
+            **({"lines": list(edit.lines)} if edit.lines is not None else {}),
             "before": _said(edit.before),
             "after": _said(edit.after),
         }
@@ -229,6 +232,7 @@ def _edit(book: Book, record: Record) -> None:
             _heard(file["before"]),
             _heard(file["after"]),
             path_of(file["old"]) if "old" in file else None,
+            (int(file["lines"][0]), int(file["lines"][1])) if "lines" in file else None,
         )
         for file in record["files"]
     ]

@@ -11,7 +11,8 @@ Rules
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+import logging
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -28,6 +29,8 @@ from innkeeper.host.views import State, find_turn
 from innkeeper.limits import CHANGESET_FILES
 from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.git import Changes, GitError, GitRepositories, GitTrees, Repository
+
+log = logging.getLogger(__name__)
 
 
 class ChangesetGit(GitRepositories, GitTrees, Protocol):
@@ -120,7 +123,8 @@ class Computing:
             seen.update(f"{root}/{path}" for c in changes.files for path in (c.path, c.old_path) if path is not None)
             left_out += changes.left_out
         unseen = [of for of in net(book.edits).values() if of.path not in seen]
-        tracked = await self._tracked((of.path for of in unseen), look.repositories, look.trees)
+        here = {root: root for root in look.repositories}
+        tracked = await self._tracked([of.path for of in unseen], here, look.trees)
         more = [of for of in unseen if of.path not in tracked and await self._is_there(of.path, look)]
         files.extend([await self._reported(session, shown) for shown in reported_only(more)])
         return _bounded(files, left_out, next(iter(look.failed.values()), None))
@@ -145,12 +149,13 @@ class Computing:
         files: list[JsonFile] = []
         left_out = 0
         for root, (begun, ended) in trees.items():
+            place = await self.place(root, book)
             mine = [edit for edit in own if edit.path.startswith(f"{root}/")]
             own = [edit for edit in own if not edit.path.startswith(f"{root}/")]
-            changes = await self._diff(root, begun, ended)
+            changes = await self._diff(place, begun, ended)
             left_out += changes.left_out
             overlapped = bool(record.beside)
-            tracked = await self._tracked((edit.path for edit in mine), {root: None}, {root: ended})
+            tracked = await self._tracked([edit.path for edit in mine], {root: place}, {root: ended})
             its = attribute(root, changes.files, mine, others, overlapped=overlapped, tracked=tracked)
             files.extend([await self._shown(session, root, shown) for shown in its])
         files.extend([await self._reported(session, shown) for shown in reported_only(net(own).values())])
@@ -165,7 +170,8 @@ class Computing:
         files: list[JsonFile] = []
         left_out = 0
         for root in [root for root in first.ends if root in second.ends]:
-            changes = await self._diff(root, first.ends[root].tree, second.ends[root].tree)
+            place = await self.place(root, book)
+            changes = await self._diff(place, first.ends[root].tree, second.ends[root].tree)
             files.extend(changed_file(session, root, change) for change in changes.files)
             left_out += changes.left_out
         return _bounded(files, left_out)
@@ -208,7 +214,7 @@ class Computing:
             if (turn, call) in book.journaled:
                 continue
             copied = [edit for edit in book.edits if edit.call == call and edit.path == file.path]
-            edits.extend(copied or [Edit("", turn, turn, call, file.path, None, None, file.old_path)])
+            edits.extend(copied or [Edit("", turn, turn, call, file.path, None, None, file.old_path, file.lines)])
         return edits
 
     async def _others(self, record: TurnRecord) -> list[Edit]:
@@ -224,16 +230,28 @@ class Computing:
                 return found
         return None
 
-    async def _tracked(self, paths: Iterable[str], roots: Iterable[str], trees: Mapping[str, str]) -> frozenset[str]:
-        """Those that the trees have."""
+    async def _tracked(
+        self, paths: Sequence[str], places: Mapping[str, str], trees: Mapping[str, str]
+    ) -> frozenset[str]:
+        """Those that the trees have; `places` says where each root's repository is."""
         found: set[str] = set()
         for path in dict.fromkeys(paths):
-            root = next((root for root in roots if path.startswith(f"{root}/") and root in trees), None)
+            root = next((root for root in places if path.startswith(f"{root}/") and root in trees), None)
             if root is None or self._git is None:
                 continue
-            if await self._git.entry(root, trees[root], path[len(root) + 1 :]) is not None:
+            if await self._git.entry(places[root], trees[root], path[len(root) + 1 :]) is not None:
                 found.add(path)
         return frozenset(found)
+
+    async def place(self, root: str, book: Book) -> str:
+        """Where the repository of a working tree can be read: there, or in its main one when a linked one has gone."""
+        try:
+            if (await asyncio.to_thread(self._files.stat, root)).kind == "directory":
+                return root
+        except FileFault as fault:
+            log.debug("a working tree is read in its main one: %s", fault)
+        common = next((turn.starts[root].common for turn in book.turns.values() if root in turn.starts), root)
+        return common.removesuffix("/.git")
 
     async def _is_there(self, path: str, look: Look) -> bool:
         """Of a file in a repository: an ignored one is shown while it is there; one that git had and has no more was
@@ -250,7 +268,7 @@ class Computing:
 
     async def _reported(self, session: str, shown: Shown) -> JsonFile:
         before, after = await self._bytes(session, shown.before), await self._bytes(session, shown.after)
-        stats = None
+        stats = shown.lines
         if before is not None and after is not None:
             stats = await asyncio.to_thread(line_counts, before, after)
         return shown_file(session, "", shown, stats)

@@ -13,8 +13,9 @@ import base64
 import binascii
 import logging
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from posixpath import normpath
 from typing import Any, Final, Protocol
 from urllib.parse import unquote_to_bytes
 
@@ -53,6 +54,8 @@ class Reported:
     old_path: str | None
     before: State
     after: State
+    lines: tuple[int, int] | None = None
+    """Added and removed, as the report counts them."""
 
 
 @dataclass(slots=True)
@@ -119,6 +122,12 @@ class EditLog:
         self._pending[session].add(task)
         task.add_done_callback(lambda done: self._pending[session].discard(done) if session in self._pending else None)
 
+    async def announced(self, session: str, chat: str, call: str, paths: Sequence[str]) -> None:
+        """The call may write those files: what is in them now is known when this returns. Never raises."""
+        files = [Reported(normpath(path), None, {}, {}) for path in paths if path.startswith("/")]
+        if files:
+            await self._look(Call(session, chat, "", "", call), files)
+
     # -- what was there before -----------------------------------------------------------------------------------
 
     async def _look(self, call: Call, announced: list[Reported]) -> None:
@@ -157,7 +166,7 @@ class EditLog:
             before = await self._before(call, file, seen, book)
         if before is not None and before == after and file.old_path is None:
             return None
-        return Edit(call.chat, call.turn, call.via, call.id, file.path, before, after, file.old_path)
+        return Edit(call.chat, call.turn, call.via, call.id, file.path, before, after, file.old_path, file.lines)
 
     async def _before(self, call: Call, file: Reported, seen: Mapping[str, Known], book: Book) -> Known:
         path = file.old_path or file.path
@@ -276,7 +285,16 @@ def _file(edit: State) -> Reported | None:
         old = path_of(str(before["uri"])) if before and after else path
     except ValueError:
         return None
-    return Reported(path, old if old != path else None, before, after)
+    return Reported(path, old if old != path else None, before, after, _lines(edit.get("diff")))
+
+
+def _lines(diff: Any) -> tuple[int, int] | None:
+    if not isinstance(diff, Mapping):
+        return None
+    added, removed = diff.get("added"), diff.get("removed")
+    if isinstance(added, int) and isinstance(removed, int) and min(added, removed) >= 0:
+        return added, removed
+    return None
 
 
 def _data(uri: str) -> bytes | None:

@@ -96,6 +96,10 @@ class Changesets:
         """The turn never reached its agent: it gets no checkpoint."""
         self._checkpoints.discard(session, chat, turn)
 
+    async def announced(self, session: str, chat: str, call: str, paths: Sequence[str]) -> None:
+        """The call may write those files as soon as this returns: what is in them now is known then."""
+        await self._edits.announced(session, chat, call, paths)
+
     def turn_ended(self, session: str, chat: str, turn: str, outcome: Outcome, *, resumable: bool = False) -> None:
         """What follows a turn (reference §3.6): the end is captured where the turn is really over, then the changesets
         are computed, whether that worked or not. Returns at once."""
@@ -125,8 +129,9 @@ class Changesets:
                 self._watched.discard(channel)
 
     def _chat_released(self, released: Released) -> None:
-        session = self._core.owner(released.channel)
-        if released.action["type"] == "chat/truncated" and session is not None:
+        if released.action["type"] != "chat/truncated":
+            return
+        if (session := self._core.owner(released.channel)) is not None:
             gone = _turns(released.before) - _turns(released.after)
             self._core.spawn(self._truncated(session, gone), f"truncated turns of {released.channel}")
 
@@ -186,7 +191,8 @@ class Changesets:
         if reference.place not in look.repositories and reference.place not in book.roots():
             return None
         try:
-            return await self._git.content(reference.place, reference.id, CONTENT_BYTES)
+            place = await self._computing.place(reference.place, book)
+            return await self._git.content(place, reference.id, CONTENT_BYTES)
         except GitError as error:
             if error.code == "GIT_TOO_LARGE":
                 raise HostError("CONTENT_TOO_LARGE", limit=CONTENT_BYTES) from error
