@@ -13,11 +13,31 @@ import pytest
 
 from providers.agent_host import FIXTURE, Rig, server_id, session, switch
 from providers.codex.conftest import codex_host
+from providers.matrix import cell, known_limit
 from scripted.world import Client, call_of, text_of
 from servers.fake_llm.openai_responses import FakeOpenAI
 from servers.fake_llm.recording import call, reply, say
 
 pytestmark = pytest.mark.anyio
+
+known_limit(
+    "codex",
+    "prompt",
+    "launch",
+    "a prompt is what a person starts; Codex offers none to the model, and the host hands none over",
+)
+known_limit(
+    "codex",
+    "pluginServer",
+    "launch",
+    "a plugin's server reaches the model only where the host has mounted it; then it is a server like any other",
+)
+known_limit(
+    "codex",
+    "ownConfiguration",
+    "runningTurn",
+    "what its own config.toml brings is not behind the gate: it goes with the next turn (C6.2)",
+)
 
 
 async def settled(client: Client, uri: str, *names: str) -> None:
@@ -25,6 +45,8 @@ async def settled(client: Client, uri: str, *names: str) -> None:
     await client.state(uri, lambda s: set(names) <= {c.get("name") for c in s.get("customizations") or ()})
 
 
+@cell("codex", "server", "launch", "left out of thread/start; its process never starts")
+@cell("codex", "server", "newSession", "the stored decision, at thread/start")
 async def test_a_server_that_is_off_at_launch_never_starts_and_is_never_named(host: Rig, llm: FakeOpenAI) -> None:
     """C6.1; a new session honours the stored decision."""
     host.declare("memo", "other")
@@ -43,6 +65,9 @@ async def test_a_server_that_is_off_at_launch_never_starts_and_is_never_named(ho
     assert host.events("other", "start") and not host.events("memo", "start")
 
 
+@cell("codex", "server", "nextRequest", "unsubscribe and resume while the thread is idle")
+@cell("codex", "server", "back", "unsubscribe and resume; the endpoint has another address")
+@cell("codex", "server", "otherSession", "configuration of a thread, not of the process")
 async def test_a_server_that_is_switched_off_is_gone_from_the_next_request_and_comes_back(
     host: Rig, llm: FakeOpenAI
 ) -> None:
@@ -65,6 +90,13 @@ async def test_a_server_that_is_switched_off_is_gone_from_the_next_request_and_c
     assert llm.asked[4].offers("mcp__memo__echo") and llm.asked[4].offers("mcp__other__echo")
 
 
+@cell(
+    "codex",
+    "server",
+    "runningTurn",
+    "the gate refuses at once",
+    limit="the process is shared by threads: the tools stay in the list until the turn ends",
+)
 async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host: Rig, llm: FakeOpenAI) -> None:
     """C6.2: mid-turn the gate refuses at once; the request after this turn has the server no more."""
     host.declare("memo", "other")
@@ -121,6 +153,7 @@ async def test_models_that_defer_tools_or_call_them_from_code_meet_the_same_gate
         assert len(host.events("other", "call")) == 1
 
 
+@cell("codex", "caller", "runningTurn", "Codex puts its id of the call and of the thread into the request")
 async def test_the_agent_of_a_child_calls_as_a_child(host: Rig, llm: FakeOpenAI) -> None:
     """M6.3c: Codex says which thread a call is from; a child inherits what is on, and its chat shows its calls."""
     host.declare("memo")
@@ -178,6 +211,15 @@ async def shown(client: Client, uri: str, *names: str) -> None:
     await client.state(uri, found)
 
 
+@cell("codex", "skill", "launch", "skills.config by path")
+@cell(
+    "codex",
+    "skill",
+    "nextRequest",
+    "skills.config by path, on resume",
+    limit="the earlier list stays in the history; a new one follows",
+)
+@cell("codex", "skill", "back", "skills.config by path, on resume")
 async def test_skills_follow_their_switches_at_launch_and_in_the_session(host: Rig, llm: FakeOpenAI) -> None:
     skill(host.work / ".agents" / "skills" / "one", "skone")
     skill(host.work / ".codex" / "skills" / "two", "sktwo")
@@ -196,6 +238,8 @@ async def test_skills_follow_their_switches_at_launch_and_in_the_session(host: R
     assert "skone" not in listings[-1] and "sktwo" in listings[-1], "what holds now comes last"
 
 
+@cell("codex", "rule", "launch", "given as instructions; Codex reads no AGENTS.md in a folder that is not trusted")
+@cell("codex", "rule", "newSession", "the rules that are on are given with the first message")
 async def test_rules_follow_their_switches(host: Rig, llm: FakeOpenAI) -> None:
     (host.work / "AGENTS.md").write_text("PROJECTRULE")
     (host.home / ".codex").mkdir()
@@ -218,6 +262,9 @@ async def test_rules_follow_their_switches(host: Rig, llm: FakeOpenAI) -> None:
     assert not llm.asked[1].mentions("PROJECTRULE") and llm.asked[1].mentions("HOMERULE")
 
 
+@cell("codex", "agent", "launch", "roles of the thread: agents.NAME")
+@cell("codex", "agent", "nextRequest", "roles, on resume")
+@cell("codex", "agent", "back", "roles, on resume")
 async def test_agents_of_the_project_follow_their_switches(host: Rig, llm: FakeOpenAI) -> None:
     folder = host.work / ".codex" / "agents"
     folder.mkdir(parents=True)
@@ -238,6 +285,8 @@ async def test_agents_of_the_project_follow_their_switches(host: Rig, llm: FakeO
     assert "REVDESC" in tools and "DOCDESC" not in tools
 
 
+@cell("codex", "plugin", "launch", "its parts are handed over one by one")
+@cell("codex", "plugin", "nextRequest", "its parts, on resume")
 async def test_parts_of_a_plugin_follow_it(root: Path, llm: FakeOpenAI) -> None:
     plugin = root / "house"
     (plugin / ".claude-plugin").mkdir(parents=True)
@@ -263,6 +312,13 @@ async def test_parts_of_a_plugin_follow_it(root: Path, llm: FakeOpenAI) -> None:
         assert not llm.asked[2].mentions("sktidy") and not llm.asked[2].mentions("KEEPERDESC")
 
 
+@cell(
+    "codex",
+    "hook",
+    "launch",
+    "the folder is not trusted: no hook of it runs",
+    limit="Codex runs no hooks here, also none that are on",
+)
 async def test_what_the_projects_codex_folder_would_start_by_itself_does_not_start(root: Path, llm: FakeOpenAI) -> None:
     """The trap: Codex trusts a folder it is started in, writes that down, and runs what the folder configures."""
     folder = root / "work" / ".codex"
@@ -281,6 +337,7 @@ async def test_what_the_projects_codex_folder_would_start_by_itself_does_not_sta
         assert (host.agent_folder / "home" / "config.toml").read_bytes() == before
 
 
+@cell("codex", "server", "files", "the person's own folder is compared: a directory of our own, the login linked")
 async def test_nothing_is_written_to_the_persons_own_configuration(root: Path, llm: FakeOpenAI) -> None:
     """Issue 6 §3: the files are compared; the person's own servers do not come in."""
     theirs = root / "user" / ".codex"
@@ -305,6 +362,7 @@ async def test_nothing_is_written_to_the_persons_own_configuration(root: Path, l
     assert files() == before
 
 
+@cell("codex", "ownConfiguration", "launch", "switched off by name in the thread's configuration")
 async def test_a_server_of_codex_own_configuration_goes_with_its_name(root: Path, llm: FakeOpenAI) -> None:
     """C6.2: what the agent's own `config.toml` brings is switched off by name."""
     async with codex_host(root, llm, after=own_server("own", root / "theirs.log")) as host:

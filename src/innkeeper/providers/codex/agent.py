@@ -12,24 +12,23 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from innkeeper.ports.processes import Command
 from innkeeper.protocol.common.state import ProtectedResourceMetadata
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
-from innkeeper.providers.codex import known, settings, transcripts
-from innkeeper.providers.codex.completing import complete
-from innkeeper.providers.codex.install import AGENT, LOGIN, find
+from innkeeper.providers.codex import known, settings
+from innkeeper.providers.codex.install import AGENT, DISTRIBUTION, LOGIN, TESTED, find, installed_version
 from innkeeper.providers.codex.known import Known
 from innkeeper.providers.codex.launch import command, prepare_home, user_home
 from innkeeper.providers.codex.rpc import Refused
 from innkeeper.providers.codex.server import AppServer, AppServers, failed_to_start
-from innkeeper.providers.codex.session import CodexSession
 from innkeeper.providers.spi import (
     Adopted,
     Backing,
     Completion,
+    Inspection,
     ProviderError,
     SessionOpening,
     Surroundings,
@@ -38,9 +37,14 @@ from innkeeper.providers.spi import (
 )
 from innkeeper.texts import text
 
+if TYPE_CHECKING:
+    from innkeeper.providers.codex.session import CodexSession
+
 log = logging.getLogger(__name__)
 
 RESOURCE: Final = "https://api.openai.com/"
+LEARN_AFTER_SECONDS: Final = 1.0
+"""The host itself starts first."""
 KEYS: Final = ("CODEX_API_KEY", "OPENAI_API_KEY")
 
 
@@ -96,7 +100,7 @@ class CodexProvider:
     def config_schema(self, directory: str | None, values: Mapping[str, object]) -> SessionConfigSchema:
         return settings.schema()
 
-    async def open_session(self, opening: SessionOpening) -> CodexSession:
+    async def open_session(self, opening: SessionOpening) -> "CodexSession":
         found = self.unavailable
         if found is not None and found.code != "AGENT_LOGIN_MISSING":
             raise ProviderError(found.code, f"{found.reason} {found.remedy}")
@@ -108,6 +112,8 @@ class CodexProvider:
         except BaseException:
             await self._servers.leave()
             raise
+        from innkeeper.providers.codex.session import CodexSession
+
         return CodexSession(opening, self._given, self._servers)
 
     async def close(self) -> None:
@@ -116,9 +122,11 @@ class CodexProvider:
             await asyncio.wait([self._learning])
         await self._servers.close()
 
-    # -- Completing, Adopting, TokenTaking -----------------------------------------------------------------------
+    # -- Completing, Adopting, TokenTaking, Inspecting -----------------------------------------------------------
 
     async def complete(self, completion: Completion) -> str:
+        from innkeeper.providers.codex.completing import complete
+
         self._servers.enter()
         try:
             server = await self._servers.get()
@@ -129,10 +137,14 @@ class CodexProvider:
             await self._servers.leave()
 
     async def transcripts(self, directory: str | None) -> Sequence[Transcript]:
+        from innkeeper.providers.codex import transcripts
+
         theirs = user_home(self._given.environment)
         return [] if theirs is None else await asyncio.to_thread(transcripts.listed, theirs, directory)
 
     async def read_transcript(self, id: str, directory: str | None) -> Adopted:
+        from innkeeper.providers.codex import transcripts
+
         theirs = user_home(self._given.environment)
         self._servers.enter()
         try:
@@ -149,6 +161,11 @@ class CodexProvider:
         if server is not None:
             server.retires = True
         self._changed()
+
+    def inspect(self) -> Inspection:
+        """The operator's own binary has a version that is not known before it runs."""
+        version = None if self._given.program is not None else installed_version()
+        return Inspection({DISTRIBUTION: version or ""}, version in TESTED)
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -203,6 +220,7 @@ class CodexProvider:
             self._changed()
 
     async def _learn(self) -> None:
+        await asyncio.sleep(LEARN_AFTER_SECONDS)
         self._servers.enter()
         try:
             await self._servers.get()

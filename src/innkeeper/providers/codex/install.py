@@ -22,6 +22,7 @@ log = logging.getLogger(__name__)
 AGENT: Final = "Codex"
 TESTED: Final = frozenset({"0.163.0"})
 PACKAGE: Final = "codex_cli_bin"
+DISTRIBUTION: Final = "openai-codex-cli-bin"
 INSTALL: Final = "pip install 'innkeeper[codex]'"
 LOGIN: Final = "codex login"
 
@@ -68,6 +69,16 @@ def find(program: str | None) -> str | Unavailable:
         reason = text("error.AGENT_BINARY_MISSING.meaning", agent=AGENT)
         return Unavailable("AGENT_BINARY_MISSING", reason, INSTALL)
     return os.fspath(path)
+
+
+def installed_version() -> str | None:
+    """Of the binary in the extra, without starting it."""
+    from importlib import metadata
+
+    try:
+        return metadata.version(DISTRIBUTION)
+    except metadata.PackageNotFoundError:
+        return None
 
 
 def version_of(user_agent: str) -> str:
