@@ -352,10 +352,16 @@ async def test_a_plugin_and_all_that_is_in_it_follow_its_switch(root: Path, llm:
             assert llm.asked[2].mentions(words), words
         assert llm.asked[2].offers("mcp__plugin_house_attic__echo") and host.events("attic", "start")
         assert (root / "hook.log").read_text() == f"{plugin}\n"
+        await switch(client, uri, item(client, uri, "house"), False)
+        llm.add(shell, reply(call("Skill", skill="house:tidy")), reply(say("gone")))
+        await client.turn(chat, "three", "t3")
+        assert "Unknown skill" in llm.asked[-1].last
+        assert not llm.asked[-1].offers("mcp__plugin_house_attic__echo")
+        assert (root / "hook.log").read_text() == f"{plugin}\n"
 
 
 @cell("claude", "hook", "nextRequest", "the agent is started anew for the next turn")
-@cell("claude", "pluginServer", "nextRequest", "`mcp_set_servers` with the rest; its process ends")
+@cell("claude", "pluginServer", "nextRequest", "`mcp_set_servers` with the rest")
 @cell("claude", "pluginServer", "runningTurn", "the hook before every call refuses it, then `mcp_set_servers`")
 async def test_single_parts_of_a_plugin_are_withheld_one_by_one(root: Path, llm: FakeAnthropic) -> None:
     """C4.2: the folder that the agent sees holds what is on."""
