@@ -11,8 +11,8 @@ Rules
 
 import asyncio
 import logging
-from posixpath import join
 from collections.abc import Mapping
+from posixpath import join
 from typing import Any, Protocol, cast
 
 from innkeeper.host.approvals import Approvals
