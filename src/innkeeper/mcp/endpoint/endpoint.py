@@ -96,8 +96,7 @@ class Endpoint:
         self._ask = ask
         self._heartbeat = heartbeat
         self._level_changed = level_changed
-        self._patience = patience
-        self._who = who
+        self._patience, self._who = patience, who
         self._agents = Agents()
         self._passages: list[Passage] = []
         self._calls: set[asyncio.Task[ToolCallResult]] = set()
