@@ -312,10 +312,13 @@ class GitWorktrees(Protocol):
         Raises `GIT_BRANCH_EXISTS`, `GIT_BRANCH_IN_USE`, `GIT_BRANCH_NAME`, `GIT_PATH_TAKEN`, `GIT_REVISION_UNKNOWN`."""
         ...
 
-    async def remove_worktree(self, root: str, path: str, *, seconds: float | None = None) -> None:
+    async def remove_worktree(
+        self, root: str, path: str, *, of: str | None = None, seconds: float | None = None
+    ) -> None:
         """Remove a worktree with everything in it, half-made or gone ones too; its branch stays. Nothing there is no
         error. `root` is another working tree of the repository. Raises `GIT_PATH_TAKEN` for a path that is none of its
-        linked worktrees."""
+        linked worktrees; with `of`, a commit, what git knows no more is removed too as long as it has nothing but files
+        of that commit: git that is ended while it makes a worktree forgets it first and removes its files then."""
         ...
 
     async def delete_branch(self, root: str, name: str, at: str, *, seconds: float | None = None) -> bool:

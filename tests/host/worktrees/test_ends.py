@@ -199,7 +199,7 @@ async def test_a_host_that_restarts_knows_its_worktrees(world: World, repository
     await later.close()
 
 
-@pytest.mark.parametrize("reached", ["nothing", "branch", "directory", "all", "taken by a person"])
+@pytest.mark.parametrize("reached", ["nothing", "branch", "directory", "all", "files", "taken by a person"])
 async def test_what_was_being_made_is_taken_back_at_the_next_start(
     outside: WorktreesOutside, repository: RealRepository, reached: str
 ) -> None:
@@ -213,6 +213,10 @@ async def test_what_was_being_made_is_taken_back_at_the_next_start(
         path.mkdir(parents=True)
     elif reached == "all":
         repository.git("worktree", "add", "--quiet", "-b", "agents/hello", str(path))
+    elif reached == "files":
+        repository.git("branch", "agents/hello")
+        path.mkdir(parents=True)
+        (path / "README").write_text("hello\n")
     elif reached == "taken by a person":
         repository.git("worktree", "add", "--quiet", "-b", "mine", str(path))
     world = await World(worktrees=outside).start()

@@ -151,6 +151,34 @@ async def test_whatever_a_killed_host_left_is_removed(git: LocalGit, make: Make,
     assert not (repository.root / ".git" / "worktrees").exists() or not record.exists()
 
 
+async def test_what_git_forgot_is_removed_only_if_it_has_nothing_but_files_of_the_commit(
+    git: LocalGit, repository: RealRepository, path: str
+) -> None:
+    """Git that is ended while it makes a worktree drops its record first, then its files, and may be killed there."""
+    repository.write("deep/er/file", "1")
+    os.symlink("deep", repository.root / "link")
+    head = repository.commit()
+
+    async def left(*more: str) -> None:
+        await git.add_worktree(repository.path, path, "topic", create_at="HEAD")
+        shutil.rmtree(repository.root / ".git" / "worktrees")
+        Path(path, ".git").unlink()
+        Path(path, "README").unlink()
+        for name in more:
+            Path(path, name).write_text("mine")
+
+    await left()
+    with pytest.raises(GitError):
+        await git.remove_worktree(repository.path, path)
+    await git.remove_worktree(repository.path, path, of=head)
+    assert not os.path.lexists(path)
+    assert await git.delete_branch(repository.path, "topic", head)
+    await left("deep/mine")
+    with pytest.raises(GitError) as caught:
+        await git.remove_worktree(repository.path, path, of=head)
+    assert caught.value.code == "GIT_PATH_TAKEN" and Path(path, "deep", "mine").exists()
+
+
 async def test_a_worktree_of_another_repository_is_not_removed(
     git: LocalGit, repository: RealRepository, make: Make, path: str
 ) -> None:

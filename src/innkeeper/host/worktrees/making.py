@@ -96,9 +96,9 @@ class WorktreeMaker:
         await self._records.put(away)
         return away
 
-    async def remove(self, record: Record) -> None:
+    async def remove(self, record: Record, *, of: str | None = None) -> None:
         """The directory goes, and the folder beside the repository when it was the last one. Raises GitError."""
-        await self._git.remove_worktree(record.root, record.path)
+        await self._git.remove_worktree(record.root, record.path, of=of)
         await asyncio.to_thread(self._folders.remove_if_empty, posixpath.dirname(record.path))
 
     async def take_back(self, record: Record) -> None:
@@ -106,7 +106,7 @@ class WorktreeMaker:
         trees = await self._git.worktrees(record.root)
         there = next((tree for tree in trees if tree.path == record.path), None)
         if there is None or there.branch in (None, record.branch):
-            await self.remove(record)
+            await self.remove(record, of=record.at if record.stage == "making" else None)
         if record.new_branch:
             await self._git.delete_branch(record.root, record.branch, record.at)
         await self._records.drop(record.session)

@@ -17,9 +17,11 @@ from typing import Final
 from innkeeper.ports.git import GitError, Worktree
 from innkeeper.workspace.git.base import Part, real, unknown
 from innkeeper.workspace.git.parsing import LOCAL, parse_worktrees
+from innkeeper.workspace.git.program import names
 
 WITH_NUL: Final = (2, 36)
 """Since then `worktree list` ends names with NUL."""
+REMOVALS: Final = 20
 
 
 class Worktrees(Part):
@@ -51,9 +53,11 @@ class Worktrees(Part):
                 raise GitError("GIT_BRANCH_EXISTS", branch=branch)
             await self._added(root, path, ("--no-track", "-b", branch, "--", path, commit), (branch, commit), limit)
 
-    async def remove_worktree(self, root: str, path: str, *, seconds: float | None = None) -> None:
+    async def remove_worktree(
+        self, root: str, path: str, *, of: str | None = None, seconds: float | None = None
+    ) -> None:
         async with await self._writer(root):
-            await self._remove_worktree(root, path, self._long(seconds))
+            await self._remove_worktree(root, path, self._long(seconds), of)
 
     async def delete_branch(self, root: str, name: str, at: str, *, seconds: float | None = None) -> bool:
         async with await self._writer(root):
@@ -68,13 +72,13 @@ class Worktrees(Part):
             await self._git(root, "worktree", "add", "--quiet", *arguments, seconds=seconds)
         except BaseException:
             with contextlib.suppress(GitError, OSError):
-                await self._remove_worktree(root, path, seconds)
+                await self._remove_worktree(root, path, seconds, new[1] if new is not None else None)
             if new is not None:
                 with contextlib.suppress(GitError):
                     await self._delete_branch(root, *new, seconds)
             raise
 
-    async def _remove_worktree(self, root: str, path: str, seconds: float) -> None:
+    async def _remove_worktree(self, root: str, path: str, seconds: float, of: str | None) -> None:
         place = real(path)
         known = next((tree for tree in await self.worktrees(root, seconds=seconds) if tree.path == place), None)
         if known is not None and known.main:
@@ -87,7 +91,12 @@ class Worktrees(Part):
             )
             if outcome.code == 0:
                 return
-        await asyncio.to_thread(_remove_by_hand, common, place, known is not None)
+        files: set[str] | None = None
+        if of is not None and known is None:
+            tree = await self._tree(root, of, seconds)
+            listed = await self._git(root, "ls-tree", "-r", "-z", "--name-only", "--full-tree", tree, seconds=seconds)
+            files = set(names(listed.out))
+        await asyncio.to_thread(_remove_by_hand, common, place, known is not None, files)
 
     async def _delete_branch(self, root: str, name: str, at: str, seconds: float | None) -> bool:
         ref = LOCAL + name
@@ -108,22 +117,46 @@ def _taken(path: str) -> bool:
         return True
 
 
-def _remove_by_hand(common: str, path: str, known: bool) -> None:
+def _remove_by_hand(common: str, path: str, known: bool, files: set[str] | None) -> None:
     """The directory and its record, when git does not see that they belong together. Raises GitError
-    `GIT_PATH_TAKEN` for a directory that is not the repository's, OSError when it cannot be removed."""
+    `GIT_PATH_TAKEN` for a directory that is not the repository's, OSError when it cannot be removed. A directory with
+    nothing but `files` is the repository's."""
     records = os.path.join(common, "worktrees")
     named = _named(records, path)
     if os.path.lexists(path):
-        empty = os.path.isdir(path) and not os.path.islink(path) and not os.listdir(path)
-        if not known and not empty and named is None:
+        if not known and named is None and not _has_only(path, files or set()):
             raise GitError("GIT_PATH_TAKEN", path=path)
-        shutil.rmtree(path)
+        _remove_tree(path)
     with contextlib.suppress(FileNotFoundError):
         for name in os.listdir(records):
             said = _said(os.path.join(records, name, "gitdir"))
             mine = real(os.path.dirname(said)) == path if said else name in (named, os.path.basename(path))
             if mine:
                 shutil.rmtree(os.path.join(records, name))
+
+
+def _has_only(path: str, files: set[str]) -> bool:
+    """Whether there is nothing in the directory but these files, if anything."""
+    if not os.path.isdir(path) or os.path.islink(path):
+        return False
+    for folder, folders, inside in os.walk(path):
+        links = [name for name in folders if os.path.islink(os.path.join(folder, name))]
+        for name in (*inside, *links):
+            if os.path.relpath(os.path.join(folder, name), path) not in files:
+                return False
+    return True
+
+
+def _remove_tree(path: str) -> None:
+    """Somebody else, git above all, may be removing it at the same time."""
+    for _ in range(REMOVALS):
+        try:
+            shutil.rmtree(path)
+        except FileNotFoundError:
+            continue
+        return
+    if os.path.lexists(path):
+        shutil.rmtree(path)
 
 
 def _named(records: str, path: str) -> str | None:
