@@ -11,7 +11,6 @@ import pytest
 from innkeeper.contributions.builtin import builtin_kinds
 from innkeeper.contributions.dispatch import Services
 from innkeeper.contributions.spi import HOOKS
-from innkeeper.host.service import Conversation
 from innkeeper.settings.config import FIELDS
 from scripted.world import World
 
@@ -113,4 +112,3 @@ def test_the_orchestration_imports_no_contribution():
     for source in (ROOT / "src/innkeeper/host").rglob("*.py"):
         for name in re.findall(r"innkeeper\.contributions\.(\w+)", source.read_text()):
             assert name in ("spi", "dispatch"), f"{source}: {name}"
-    assert Conversation.__module__ == "innkeeper.host.service"

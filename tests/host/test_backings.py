@@ -13,9 +13,9 @@ async def test_an_agent_is_opened_once_whoever_asks(world, client):
     await client.request("createChat", session, chat="ahp-chat:/two")
     await client.subscribe("ahp-chat:/two")
     client.start_turn(chat, "hello")
-    client.start_turn("ahp-chat:/two", "hello")
+    client.start_turn("ahp-chat:/two", "hello", "t2")
     await client.ended(chat)
-    await client.ended("ahp-chat:/two")
+    await client.ended("ahp-chat:/two", "t2")
     assert len(world.scripted.opened) == 1
 
 

@@ -223,7 +223,7 @@ class Equality(RuleBasedStateMachine):
             if name in host.clients and host.world.hub.kind(session) is not None:
                 host.forget(session)
                 await host.clients[name].request("disposeSession", session)
-                await host.world.until(lambda: session not in host.world.service._sessions._ending)
+                await host.world.until(lambda: session not in host.world.service._joined.sessions._ending)
 
         if self.clock.step % 3 == 0:
             self.both(step)

@@ -22,7 +22,7 @@ async def test_a_chats_value_wins_there_and_nowhere_else(world, client):
     answer = await client.request("x-innkeeper/chat/configure", PEER, values={"mode": "plan"})
     assert answer["values"]["mode"] == "plan"
     for one, mode in ((PEER, "plan"), (chat, "interactive")):
-        await client.turn(one, "hello")
+        await client.turn(one, "hello", mode)
         assert world.scripted.requests[-1].config["mode"] == mode
 
 

@@ -46,7 +46,7 @@ async def test_a_cancelled_turn_and_a_chat_that_is_gone_wait_for_nothing(world, 
     peer = "ahp-chat:/peer"
     await client.request("createChat", session, chat=peer)
     await client.subscribe(peer)
-    client.start_turn(peer, "ask")
+    client.start_turn(peer, "ask", "t2")
     await client.state(session, lambda s: s.get("inputNeeded"))
     await client.request("disposeChat", peer)
     assert await client.state(session, lambda s: not s.get("inputNeeded"))

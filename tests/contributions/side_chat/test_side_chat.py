@@ -26,7 +26,7 @@ async def opened(client, selection=None, turn="t1", source=None):
 async def test_the_first_message_is_wrapped_for_the_agent_alone(world, client):
     """C45."""
     await opened(client, selection="this line")
-    turn = await client.turn(SIDE, "hello")
+    turn = await client.turn(SIDE, "hello", "s1")
     request = world.scripted.requests[-1]
     assert turn["message"]["text"] == "hello" and unwrapped(request.text) == "hello"
     assert "this line" in request.text and "Explain rather than act" in request.text

@@ -37,7 +37,7 @@ async def test_an_archived_chat_refuses_alone(world, client):
     await client.subscribe(peer)
     await client.echo(client.dispatch(peer, "chat/isArchivedChanged", isArchived=True))
     assert (await client.turn(peer, "hello"))["state"] == "error"
-    assert (await client.turn(chat, "hello"))["state"] == "complete"
+    assert (await client.turn(chat, "hello", "t2"))["state"] == "complete"
 
 
 async def test_a_subagents_chat_is_read_only_and_its_turn_is_told_as_one(world, client):
