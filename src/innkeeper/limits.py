@@ -230,6 +230,13 @@ LIMITS: Final[tuple[Limit, ...]] = (
     ),
     Limit("TITLE_CHARACTERS", TITLE_CHARACTERS, "characters", "turn", "A title made of the first words of a message."),
     Limit(
+        "TITLE_SOURCE_CHARACTERS",
+        TITLE_SOURCE_CHARACTERS,
+        "characters",
+        "turn",
+        "What an agent is shown of a first turn when it is asked for a title.",
+    ),
+    Limit(
         "SUMMARY_DELAY_SECONDS",
         SUMMARY_DELAY_SECONDS,
         "s",
