@@ -58,6 +58,20 @@ def find(document: Document, path: Path) -> Places:
     return Places(slot, tuple(dotted), tuple(sections))
 
 
+def value_spans(document: Document) -> dict[Path, tuple[int, int]]:
+    """Where the value of each path that has one place stands, in one pass."""
+    found: dict[Path, tuple[int, int]] = {}
+    waiting: list[tuple[Path, Value]] = [
+        ((*section.path, *entry.keys), entry.value) for section in document.sections for entry in section.entries
+    ]
+    while waiting:
+        path, value = waiting.pop()
+        found[path] = (value.start, value.end)
+        waiting += [((*path, *entry.keys), entry.value) for entry in value.entries]
+        waiting += [((*path, place), item.value) for place, item in enumerate(value.items)]
+    return found
+
+
 def _find_in(holder: Holder, rest: Path) -> tuple[Slot | None, list[Slot]]:
     if isinstance(holder, Value) and holder.kind != "table":
         return _find_item(holder, rest), []

@@ -11,7 +11,7 @@ from typing import Final
 
 from innkeeper.editing.engine import Splice, decoded, spliced
 from innkeeper.editing.replacing import Content
-from innkeeper.editing.toml.places import find
+from innkeeper.editing.toml.places import value_spans
 from innkeeper.editing.toml.scanner import scan
 from innkeeper.editing.tree import Node
 from innkeeper.mcp.connections.masking import masked_text
@@ -81,9 +81,10 @@ def _secrets(sheet: Sheet) -> Iterator[tuple[Path, tuple[Node, str]]]:
 def _masked(sheet: Sheet, secrets: Secrets, before: Secrets) -> str:
     """The text with every secret replaced; one that was another before is marked."""
     text = _text(sheet)
+    spans = value_spans(scan(text)) if secrets and sheet.target.preset.format == "toml" else None
     splices: dict[int, Splice] = {}
     for path, (node, shown) in secrets.items():
-        span = _span(sheet, text, path, node)
+        span = _span(sheet, text, node) if spans is None else spans.get(_toml_path(sheet, path))
         if span is None:
             continue
         known = before.get(path)
@@ -96,11 +97,8 @@ def _masked(sheet: Sheet, secrets: Secrets, before: Secrets) -> str:
     return spliced(text, kept)
 
 
-def _span(sheet: Sheet, text: str, path: Path, node: Node) -> tuple[int, int] | None:
+def _span(sheet: Sheet, text: str, node: Node) -> tuple[int, int]:
     """Where the value's own text stands in the text without byte order mark."""
-    if sheet.target.preset.format == "toml":
-        places = find(scan(text), _toml_path(sheet, path))
-        return None if places.slot is None else (places.slot.value.start, places.slot.value.end)
     assert sheet.document is not None
     offset = len(sheet.document.text) - len(text)
     return node.start - offset, node.end - offset

@@ -11,11 +11,13 @@ Rules
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Final
 
 from innkeeper.editing.edits import Delete, Edit, Path, Put, Rename
 from innkeeper.editing.engine import edit_bytes
 from innkeeper.editing.refusals import EditConflict, EditUnsafe
 from innkeeper.editing.replacing import Content
+from innkeeper.limits import KIB
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.declarations.model import DeclaredServer, printable
 from innkeeper.mcp.editor.conversion import converted
@@ -41,7 +43,7 @@ from innkeeper.mcp.editor.readback import (
 )
 from innkeeper.mcp.editor.refusals import EditRefused, refused
 from innkeeper.mcp.editor.scan import scan
-from innkeeper.mcp.editor.sheets import SYNTAXES, Sheet, Target, read_sheet, sheet_of
+from innkeeper.mcp.editor.sheets import SYNTAXES, Sheet, Target, forget_large, read_sheet, sheet_of
 from innkeeper.mcp.editor.transaction import Transaction
 from innkeeper.mcp.settings import McpSettings, key_of_directory
 from innkeeper.ports.mcp_editing import (
@@ -54,6 +56,8 @@ from innkeeper.ports.mcp_editing import (
 )
 
 log = logging.getLogger(__name__)
+
+LARGE: Final = 64 * KIB
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +175,10 @@ class Editor:
         """Make, change or rename an entry. Raises HostError."""
         check_name(name, target.file)
 
-        def plan() -> _Planned:
+        def plan(known: _Planned | None = None) -> _Planned:
             sheet = self._guarded(workspace, target, token)
+            if known is not None and known.sheet.content == sheet.content:
+                return known
             return _Planned(sheet, _edited(sheet, _save_edits(sheet, server, name, draft)))
 
         planned = plan()
@@ -182,7 +188,7 @@ class Editor:
         if dry_run or not planned.changes:
             return self._outcome(workspace, target, name, shown, [planned.sheet], found, written=False)
         with Transaction(workspace) as writing:
-            planned = plan()
+            planned = plan(planned)
             writing.put(target.file, planned.sheet.content, planned.wanted)
             writing.commit()
             found = check_written(resolved(self._ground, workspace, [target]), target, name, before)
@@ -202,8 +208,10 @@ class Editor:
     ) -> EditOutcome:
         """Take an entry out. Raises HostError."""
 
-        def plan() -> _Planned:
+        def plan(known: _Planned | None = None) -> _Planned:
             sheet = self._guarded(workspace, target, token)
+            if known is not None and known.sheet.content == sheet.content:
+                return known
             return _Planned(sheet, _without(sheet, server))
 
         planned = plan()
@@ -211,7 +219,7 @@ class Editor:
         if dry_run:
             return self._outcome(workspace, target, server, shown, [planned.sheet], None, written=False)
         with Transaction(workspace) as writing:
-            planned = plan()
+            planned = plan(planned)
             writing.put(target.file, planned.sheet.content, planned.wanted)
             writing.commit()
             check_gone(resolved(self._ground, workspace, [target]), target, server)
@@ -317,6 +325,8 @@ class Editor:
         *,
         written: bool,
     ) -> EditOutcome:
+        if any(len(sheet.content.data or b"") > LARGE for sheet in sheets):
+            forget_large()
         return EditOutcome(
             server=name,
             place=place_of(target, self._ground.available(), workspace),

@@ -7,6 +7,7 @@ Rules
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from innkeeper.editing.engine import Format
@@ -83,7 +84,7 @@ def sheet_of(target: Target, content: Content) -> Sheet:
     if content.data is None:
         return empty
     try:
-        document = parse(files.decode(content.data), target.preset.format)
+        document = _parsed(content.data, target.preset.format)
     except FormatError as error:
         if error.code == "FILE_EMPTY":
             return empty
@@ -92,6 +93,17 @@ def sheet_of(target: Target, content: Content) -> Sheet:
         raise refused(error, target.file) from None
     table, servers = _servers(target, document)
     return Sheet(target, content, document, table, servers)
+
+
+@lru_cache(maxsize=2)
+def _parsed(data: bytes, format: FormatName) -> Document:
+    """One edit looks at the old and the new content several times."""
+    return parse(files.decode(data), format)
+
+
+def forget_large() -> None:
+    """What was parsed is let go, so that no large file stays in memory after its edit."""
+    _parsed.cache_clear()
 
 
 def _servers(target: Target, document: Document) -> tuple[KeyPath, Node | None]:
