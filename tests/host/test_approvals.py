@@ -321,8 +321,8 @@ async def test_the_directories_of_the_chat_count_where_it_has_its_own():
     await client.request("createChat", session, chat=other, workingDirectories=["file:///w"])
     await client.subscribe(other)
     assert text_of(await client.turn(chat, want("read", paths=["/second/x"]))).startswith("True")
-    client.start_turn(other, want("read", paths=["/second/x"]))
-    assert (await question(client, other))["_meta"]["x-innkeeper/approval"]["message"] == "approval.path.outside"
+    client.start_turn(other, want("read", paths=["/second/x"]), "t2")
+    assert (await question(client, other, "t2"))["_meta"]["x-innkeeper/approval"]["message"] == "approval.path.outside"
     await world.close()
 
 
@@ -433,6 +433,33 @@ async def test_a_call_of_a_project_server_is_left_to_the_gate_but_a_deny_counts(
     assert approvals._is_gated(chat, {"contributor": {"kind": "mcp", "customizationId": "other"}}) is False
     assert approvals._is_gated(chat, {}) is False
     await world.close()
+
+
+# -- chats with their own configuration --------------------------------------------------------------------------------
+
+
+async def test_a_chats_own_values_count_before_its_sessions(world, client):
+    """K15, §5.6: the nearest layer; denials of all."""
+    session, chat = await client.new_session(config={"autoApprove": "autoApprove", "permissions": {"deny": ["t"]}})
+    approvals = world.conversation.approvals
+    assert (approvals.full_access(session), approvals.full_access(chat)) == (True, True)
+    await client.request("x-innkeeper/chat/configure", chat, values={"autoApprove": "default", "mode": "plan"})
+    assert (approvals.full_access(session), approvals.full_access(chat)) == (True, False)
+    assert (approvals.mode(session), approvals.mode(chat)) == ("interactive", "plan")
+    assert approvals.rules(chat, "t").denied_by == "session"
+    assert [why.message for why in approvals.rules(chat, TOOL).asks] == ["approval.planMode"]
+    client.start_turn(chat, want("write", paths=["/w/a.py"]))
+    assert (await question(client, chat))["_meta"]["x-innkeeper/approval"]["row"] == "planMode"
+
+
+async def test_a_subagent_works_under_the_values_of_the_chat_that_spawned_it(world, client):
+    """M6.3b: a parent's value counts for its children."""
+    _, chat = await client.new_session()
+    await client.request("x-innkeeper/chat/configure", chat, values={"mode": "plan"})
+    client.start_turn(chat, "subagent-wait")
+    state = await client.state("ahp-session:/1", lambda s: len(s["chats"]) > 1)
+    worker = next(one["resource"] for one in state["chats"] if one["resource"] != chat)
+    assert world.conversation.approvals.mode(worker) == "plan"
 
 
 # -- what the operator says --------------------------------------------------------------------------------------------

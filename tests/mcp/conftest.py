@@ -95,6 +95,8 @@ class Host:
         self.store_fails = False
         self.settings = McpSettings()
         self.full_access: set[str] = set()
+        """Sessions; a chat has it by its session."""
+        self.sessions: dict[str, str] = {}
         self.environment = {**os.environ, "CANARY": CANARY, "NOT_LISTED": "x"}
         self.joined: dict[str, Any] = {}
         """What else `ProjectServers` is given; in force with the next `restart`."""
@@ -123,7 +125,7 @@ class Host:
             "decisions": lambda: self.decisions,
             "store": self.store,
             "settings": lambda: self.settings,
-            "full_access": lambda session: session in self.full_access,
+            "full_access": lambda place: self._session_of(place) in self.full_access,
         }
         return Gateway(**{**joined, **changes})
 
@@ -203,7 +205,11 @@ class Host:
             while not condition():  # noqa: ASYNC110 - nothing announces it
                 await asyncio.sleep(0.01)
 
+    def _session_of(self, place: str) -> str:
+        return self.sessions.get(place, "session:/s") if place.startswith("chat:") else place
+
     def caller(self, session: str = "session:/s", **fields: Any) -> Caller:
+        self.sessions["chat:/c"] = session
         return Caller(session, "chat:/c", "t1", "call1", **fields)
 
     def living_children(self) -> list[psutil.Process]:

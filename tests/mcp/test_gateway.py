@@ -294,6 +294,27 @@ async def test_not_asked_under_full_access_by_a_person_or_for_a_child(host: Any)
     assert host.asked.questions == []
 
 
+async def test_the_chat_that_calls_is_asked_for_its_access_and_rules(host: Any) -> None:
+    """M6.3b, K15: a chat may have a configuration of its own; a person's call has its session's."""
+    await host.connected("one")
+    asked: list[tuple[str, str]] = []
+
+    def full(place: str) -> bool:
+        asked.append(("access", place))
+        return True
+
+    def rules(place: str, tool: str) -> Rules:
+        asked.append((tool, place))
+        return Rules()
+
+    gateway = host._make_gateway(full_access=full, rules=rules)
+    assert (await gateway.call_tool(host.caller(), "one", "echo", {"text": "x"}))["success"]
+    assert set(asked) == {("access", host.caller().chat), ("mcp__one__echo", host.caller().chat)}
+    asked.clear()
+    assert (await gateway.call_tool_by_person(S, "one", "echo", {"text": "x"}))["success"]
+    assert {place for _, place in asked} == {S}
+
+
 class ExcludeEcho:
     def excludes(self, declared: Any, tool: str) -> bool:
         return (declared.name, tool) == ("one", "echo")

@@ -39,6 +39,7 @@ from innkeeper.host.core import Core, act
 from innkeeper.host.questions import ConversationQuestions
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.views import State, active_turn, customization, find_turn, tool_call
+from innkeeper.ports.contributed import CHAT_CONFIG, SURFACE
 from innkeeper.ports.paths import PathFacts, Real
 from innkeeper.ports.questions import APPROVED_BY_SETTING, Answer, Confirmation, Intent, Option, Reason, Rules
 from innkeeper.texts import text
@@ -47,8 +48,6 @@ log = logging.getLogger(__name__)
 
 META: Final = "x-innkeeper/approval"
 """Of a call: `{outcome, row, message, values}`."""
-SURFACE_META: Final = "x-innkeeper/surface"
-"""Of a session: `{kind: "editorInline", target: URI}` makes the rules of an inline chat count (row 7)."""
 SERVER_META: Final = "x-innkeeper/mcp"
 """Under which key the host's own MCP servers describe themselves: what a client bundles has none."""
 
@@ -94,31 +93,30 @@ class Approvals:
 
     # -- what the rules say --------------------------------------------------------------------------------------
 
-    def rules(self, session: str, tool: str) -> Rules:
-        """What they say of a tool of a project's server, without their last row (M6.8)."""
-        standing, state = self._standing(session, tool), self._core.head(session) or {}
-        asks = () if standing.full_access is not None else asks_of_tool(tool, standing, self._ground(state, {}))
+    def rules(self, place: str, tool: str) -> Rules:
+        """What they say of a tool of a project's server, without their last row (M6.8). `place` is the chat that the
+        call is made in, or a session."""
+        standing = self._standing(place, tool)
+        asks = () if standing.full_access is not None else asks_of_tool(standing, self._ground(place))
         return Rules(standing.denied_by, asks)
 
-    def full_access(self, session: str) -> bool:
-        """Whether the session runs with full access now (M6.3b)."""
-        return self._standing(session, "").full_access is not None
+    def full_access(self, place: str) -> bool:
+        """Whether the chat, or the session, runs with full access now (M6.3b)."""
+        return self._standing(place, "").full_access is not None
 
-    def mode(self, session: str) -> str:
-        """The session's mode now: `interactive`, `plan` or `autopilot`."""
-        return self._effective(session).mode
+    def mode(self, place: str) -> str:
+        """The mode of the chat, or the session, now: `interactive`, `plan` or `autopilot`."""
+        return self._effective(place).mode
 
     async def verdict(self, chat: str, tool: str, intent: Intent) -> Verdict:
         """The decision about a call in the chat now."""
-        session = self._core.owner(chat) or ""
-        ground = self._ground(self._core.head(session) or {}, self._core.head(chat) or {})
-        call, given = Call(tool, intent), self._given
+        call, given, ground = Call(tool, intent), self._given, self._ground(chat)
         if intent.kind in ("shell", "read", "write"):
-            standing = self._standing(session, tool)
+            standing = self._standing(chat, tool)
             verdict = await asyncio.to_thread(_decided, call, standing, ground, given.paths)
-            if self._standing(session, tool) == standing:
+            if self._standing(chat, tool) == standing:
                 return verdict
-        return decide(call, self._standing(session, tool), ground, given.paths, _parser())
+        return decide(call, self._standing(chat, tool), ground, given.paths, _parser())
 
     # -- what is done --------------------------------------------------------------------------------------------
 
@@ -167,7 +165,7 @@ class Approvals:
         return Answer(False, reason="no-conversation", message=words(verdict.reason, confirmation.lang))
 
     def _gated(self, chat: str, turn_id: str, call: str, confirmation: Confirmation, tool: str) -> Answer:
-        standing = self._standing(self._core.owner(chat) or "", tool)
+        standing = self._standing(chat, tool)
         if standing.denied_by is not None:
             verdict = decide(Call(tool, NO_INTENT), standing, Ground(), self._given.paths)
             return self._denied(chat, turn_id, call, confirmation, verdict, {META: told(verdict)})
@@ -222,34 +220,62 @@ class Approvals:
 
     # -- what the host knows -------------------------------------------------------------------------------------
 
-    def _standing(self, session: str, tool: str) -> Standing:
-        state, found = self._core.head(session) or {}, self._effective(session)
+    def _standing(self, place: str, tool: str) -> Standing:
+        found = self._effective(place)
         denied = found.deny.get(tool)
         by_operator = tool in self._settings.denied_tools or denied == "host"
         return Standing(
             denied_by="operator" if by_operator else "session" if denied is not None else None,
             full_access=access.full_access(
-                state, operator_full=self._settings.full_access, auto_approve=found.auto_approve
+                self._session(place), operator_full=self._settings.full_access, auto_approve=found.auto_approve
             ),
             allowed=tool in found.allow,
             mode=found.mode,
             managed=tool in self._given.managed,
         )
 
-    def _effective(self, session: str) -> Effective:
-        config = (self._core.head(session) or {}).get("config")
+    def _session(self, place: str) -> State:
+        """The state of the session, with the values that hold in the chat where `place` is one."""
+        session = self._core.owner(place) or place
+        state, config = self._core.head(session) or {}, (self._core.head(session) or {}).get("config")
+        if session == place or not isinstance(config, Mapping):
+            return state
+        values: dict[str, Any] = {}
+        for layer in reversed(self._layers(place)[:-1]):
+            values.update(layer.values)
+        return {**state, "config": {**config, "values": values}}
+
+    def _layers(self, place: str) -> list[Layer]:
+        """From the nearest: the chat, those it was spawned from, its session, the host."""
+        session = self._core.owner(place) or place
+        state = self._core.head(session) or {}
+        kept, config = (state.get("_meta") or {}).get(CHAT_CONFIG), state.get("config")
+        own: Mapping[str, Any] = kept if isinstance(kept, Mapping) else {}
+        chats: list[str] = []
+        while place != session and place not in chats:
+            chats.append(place)
+            origin = (self._core.head(place) or {}).get("origin") or {}
+            place = str(origin["chat"]) if origin.get("kind") == "tool" and "chat" in origin else session
         values = config.get("values") if isinstance(config, Mapping) else None
-        own = Layer("session", values if isinstance(values, Mapping) else {})
-        found = effective((own, Layer("host", self._given.values)))
+        return [
+            *(Layer("chat", own[chat]) for chat in chats if isinstance(own.get(chat), Mapping)),
+            Layer("session", values if isinstance(values, Mapping) else {}),
+            Layer("host", self._given.values),
+        ]
+
+    def _effective(self, place: str) -> Effective:
+        found = effective(self._layers(place))
         for why in found.unusable:
-            if (key := f"{session} {why}") not in self._warned:
+            if (key := f"{place} {why}") not in self._warned:
                 self._warned[key] = None
-                log.warning("approvals of %s: %s; passed over", session, why)
+                log.warning("approvals of %s: %s; passed over", place, why)
         while len(self._warned) > WARNED_KEPT:
             del self._warned[next(iter(self._warned))]
         return found
 
-    def _ground(self, session: State, chat: State) -> Ground:
+    def _ground(self, place: str) -> Ground:
+        session = self._core.head(self._core.owner(place) or place) or {}
+        chat = self._core.head(place) or {}
         directories = chat.get("workingDirectories")
         if directories is None:
             directories = session.get("workingDirectories") or ()
@@ -290,7 +316,7 @@ def words(why: Reason, lang: str = "en") -> str:
 
 def inline(session: State) -> Inline | None:
     """Whether the session is an editor's inline chat, and about which file."""
-    surface = (session.get("_meta") or {}).get(SURFACE_META)
+    surface = (session.get("_meta") or {}).get(SURFACE)
     if not isinstance(surface, Mapping) or surface.get("kind") != "editorInline":
         return None
     return Inline(next(_paths((surface.get("target"),)), None))

@@ -79,6 +79,11 @@ class _Way:
     exchange: Exchange | None = None
 
     @property
+    def place(self) -> str:
+        """Whose configuration counts: the chat's that the call is made in, or the session's."""
+        return self.session if self.caller is None or not self.caller.chat else self.caller.chat
+
+    @property
     def by(self) -> CallerKind:
         if self.caller is None:
             return "person"
@@ -97,7 +102,7 @@ class _Question:
 
 class Gateway:
     """`questions` is None where the host was composed without a question service (M6.3). `full_access` answers for a
-    session from the host's own state (M6.3b), `rules` for a session and a qualified tool (M6.8); `language` for the
+    chat or a session from the host's own state (M6.3b), `rules` for one and a qualified tool (M6.8); `language` for the
     texts of what a caller's call leads to (M9.4)."""
 
     def __init__(
@@ -339,9 +344,9 @@ class Gateway:
             project_server=mount.project,
             by_person=way.caller is None,
             subagent=way.caller is not None and way.caller.subagent,
-            full_access=self._full_access(way.session),
+            full_access=self._full_access(way.place),
             questions=self._questions is not None,
-            rules=self._rules(way.session, tool),
+            rules=self._rules(way.place, tool),
             excluded_by_project=self._filter.excludes(declared, way.tool),
         )
 

@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Literal, NamedTuple, Protocol
 
-
 APPROVED_BY_SETTING: Final = "x-innkeeper/approvedBySetting"
 """Key of a call's `_meta`: the configuration approved it, and its client goes ahead without asking (C25)."""
 

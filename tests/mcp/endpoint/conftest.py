@@ -80,6 +80,7 @@ class Inn:
         return self.callers.get((session, subagent))
 
     def turn(self, session: str = S, subagent: str | None = None) -> None:
+        self.host.sessions["chat:/c"] = session
         self.callers[session, subagent] = Caller(session, "chat:/c", "t1", "call1", subagent is not None)
 
     async def ask(self, caller: Caller, request: Any) -> Any:

@@ -38,7 +38,7 @@ def decide(call: Call, standing: Standing, ground: Ground, facts: PathFacts, par
     return _by_kind(call, ground, look)
 
 
-def asks_of_tool(tool: str, standing: Standing, ground: Ground) -> Sequence[Reason]:
+def asks_of_tool(standing: Standing, ground: Ground) -> Sequence[Reason]:
     """Which rules ask on purpose about a tool of a project's MCP server, of which only the name is known (M6.8)."""
     if standing.managed:
         return (reason("managedPolicy"),)
