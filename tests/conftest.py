@@ -35,7 +35,9 @@ def kill_rounds() -> int:
     return 200 if os.environ.get("INNKEEPER_SOAK") == "1" else 20
 
 
-REAL_PARTS = frozenset({"app", "cli", "client", "e2e", "edge", "host", "mcp", "settings", "store", "workspace"})
+REAL_PARTS = frozenset(
+    {"app", "cli", "client", "e2e", "edge", "host", "mcp", "providers", "settings", "store", "workspace"}
+)
 """Folders of tests that start processes and sockets, whose bounded waits a busy machine can outlast."""
 
 

@@ -54,3 +54,53 @@ async def test_an_interrupted_turn_is_resumable_where_its_agent_says_so():
     part = (await again.subscribe(chat))["turns"][-1]["responseParts"][-1]
     assert (part["error"]["errorType"], part["resumable"]) == ("executionInterrupted", True)
     await later.close()
+
+
+async def test_what_an_agent_keeps_about_a_chat_comes_back_after_a_restart():
+    """K14, K17: durable with the session, by chat."""
+    world = await World().start()
+    client = await world.client()
+    _, chat = await client.new_session(provider="scripted")
+    assert text_of(await client.turn(chat, "keep one")) == "had null branch null"
+    assert text_of(await client.turn(chat, "keep two", "t2")) == 'had {"word": "one"} branch null'
+    later = await world.crash()
+    again = await later.client()
+    await again.subscribe(chat)
+    assert text_of(await again.turn(chat, "keep three", "t3")) == 'had {"word": "two"} branch null'
+    await later.close()
+
+
+async def test_what_is_too_large_to_be_kept_leaves_what_was_kept():
+    world = await World().start()
+    client = await world.client()
+    _, chat = await client.new_session(provider="scripted")
+    await client.turn(chat, "keep small")
+    await client.turn(chat, f"keep {'x' * 20_000}", "t2")
+    assert text_of(await client.turn(chat, "keep again", "t3")) == 'had {"word": "small"} branch null'
+    await world.close()
+
+
+async def test_a_fork_is_told_what_its_source_kept_and_where_it_begins():
+    """AHP §9.3"""
+    world = await World().start()
+    client = await world.client()
+    session, chat = await client.new_session(provider="scripted")
+    await client.turn(chat, "keep source")
+    await client.turn(chat, "hello", "t2")
+    fork = "ahp-chat:fork"
+    await client.request("createChat", session, chat=fork, source={"kind": "fork", "chat": chat, "turnId": "t2"})
+    await client.subscribe(fork)
+    assert text_of(await client.turn(fork, "keep fork", "t9")) == 'had null branch [{"word": "source"}, 2]'
+    await world.close()
+
+
+async def test_a_turn_says_whose_words_it_is_about_and_what_its_clients_can_do():
+    world = await World().start()
+    client = await world.client()
+    session, chat = await client.new_session(provider="scripted")
+    tools = [{"name": "pick", "inputSchema": {"type": "object"}}]
+    client.dispatch(session, "session/activeClientSet", activeClient={"clientId": client.client_id, "tools": tools})
+    await client.until(lambda: client.states[session]["activeClients"])
+    said = text_of(await client.turn(chat, "who"))
+    assert said == f"{client.client_id} ['{client.client_id}:pick']"
+    await world.close()

@@ -301,6 +301,11 @@ async def test_a_tool_of_a_client_is_executed_by_that_client(host: Rig, llm: Fak
     turn = await client.ended(chat)
     assert text_of(turn) == "The ace."
     assert llm.asked[0].offers("pick") and llm.asked[-1].last == "ace"
+    others = [{"name": "drop", "description": "Drop one", "inputSchema": {"type": "object"}}]
+    client.dispatch(uri, "session/activeClientSet", activeClient={"clientId": client.client_id, "tools": others})
+    await client.state(uri, lambda s: s["activeClients"][0]["tools"][0]["name"] == "drop")
+    await client.turn(chat, "again", "t2")
+    assert llm.asked[-1].offers("drop") and not llm.asked[-1].offers("pick")
 
 
 async def test_turns_of_two_chats_run_at_once(host: Rig, llm: FakeAnthropic) -> None:

@@ -27,13 +27,18 @@ class ClientTools:
         self._run = run
         self._tools: dict[str, ClientTool] = {}
 
-    def set(self, tools: Sequence[ClientTool]) -> bool:
-        """The tools that there are now, by safe names; of two of one name the first counts. True: they are others."""
+    def set(self, tools: Sequence[ClientTool]) -> None:
+        """The tools that there are now, by safe names; of two of one name the first counts."""
         found: dict[str, ClientTool] = {}
         for tool in tools:
             found.setdefault(_UNSAFE.sub("_", tool.definition["name"])[:64], tool)
-        changed, self._tools = found != self._tools, found
-        return changed
+        self._tools = found
+
+    @property
+    def mark(self) -> str:
+        """Equal for equal tools. The agent keeps tools that a server inside the host has no more, so with others it is
+        started anew."""
+        return json.dumps([_listed(name, tool) for name, tool in sorted(self._tools.items())], default=str)
 
     @property
     def any(self) -> bool:

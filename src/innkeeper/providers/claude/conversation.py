@@ -181,6 +181,7 @@ class Conversation:
             rules = await asyncio.to_thread(read_rules, given)
             mark = await asyncio.to_thread(given.mark, rules)
             self._tools.set(request.client_tools)
+            mark += self._tools.mark
             if begun is not None or self._cli is None or not self._cli.alive or mark != self._mark:
                 if begun is None:
                     assert known is not None

@@ -67,10 +67,7 @@ def agent_info(models: Sequence[SessionModelInfo]) -> AgentInfo:
         "displayName": text("claude.name"),
         "description": text("claude.description"),
         "models": models,
-        "capabilities": {
-            "multipleChats": {"fork": True, "sideChat": True},
-            "multipleWorkingDirectories": {"immutablePrimary": True},
-        },
+        "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         "protectedResources": [
             {
                 "resource": RESOURCE,
