@@ -1,0 +1,56 @@
+"""What an agent asks before it acts, as a question of AHP (AHP §9.2, M6.4, M6.8).
+
+Rules
+* An option is chosen by its kind, never by its place: some agents put *always* first. *Always* is never chosen, because
+  what a person allows for good is remembered by the host, not by the agent.
+* A call of a server of the host is asked about by the gate when it is made; here the host approves it unasked.
+* Nothing that is not an approval allows anything.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from innkeeper.ports.questions import Confirmation, Intent
+from innkeeper.providers.acp.updates import Call, Updates
+from innkeeper.providers.spi import TurnOutput
+from innkeeper.wire.json import encode
+
+ALLOW: Final = ("allow_once",)
+REJECT: Final = ("reject_once", "reject_always")
+
+
+async def decide(
+    output: TurnOutput, updates: Updates, asked: Mapping[str, Any], options: Sequence[Mapping[str, Any]], cwd: str
+) -> str | None:
+    """The id of the option that is the person's answer; None where there is none that says it."""
+    call = updates.tool({key: value for key, value in asked.items() if key != "status"})
+    call.asked = True
+    title = str(asked.get("title") or call.name)
+    given = encode(call.input).decode() if call.input is not None else None
+    answer = await output.confirm(call.id, Confirmation(title, title, given, intent=intent_of(call, cwd)))
+    changed = answer.edited_input is not None
+    call.runs = answer.approved and not changed
+    return _option(options, ALLOW if call.runs else REJECT)
+
+
+def intent_of(call: Call, cwd: str) -> Intent | None:
+    """What the call wants, where the agent has said it in a way that can be relied on."""
+    if call.server is not None:
+        return Intent("mcp", tool=call.name)
+    given = call.input if isinstance(call.input, Mapping) else {}
+    command = given.get("command")
+    if call.kind == "execute" and isinstance(command, str):
+        where = given.get("cwd")
+        directory = where if isinstance(where, str) else cwd
+        return Intent("shell", command=command, language="bash", directory=directory, leaves_sandbox=False)
+    if call.kind in ("edit", "delete", "move") and call.paths:
+        return Intent("write", paths=call.paths)
+    return None
+
+
+def _option(options: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str | None:
+    for kind in kinds:
+        for option in options:
+            if option.get("kind") == kind:
+                return str(option.get("optionId"))
+    return None

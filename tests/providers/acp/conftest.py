@@ -1,0 +1,109 @@
+"""Agents that speak ACP: one of the tests' own, and a real one where npm has brought it."""
+
+import os
+import shutil
+import sys
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+sys.path.append(str(Path(__file__).resolve().parents[2]))
+
+from innkeeper.providers.acp.agent import AcpProvider
+from innkeeper.providers.acp.profiles import UNKNOWN, found
+from innkeeper.providers.spi import Provider, Surroundings
+from providers.agent_host import Rig, rig
+from servers.fake_llm.anthropic import FakeAnthropic
+from servers.fake_llm.openai_responses import FakeOpenAI
+from servers.fake_llm.recording import FakeModel
+
+SIMPLE = Path(__file__).resolve().parents[2] / "servers" / "acp_agent.py"
+NPM = "INNKEEPER_NPM_BIN"
+"""The folder in which npm put its programs, where it is not on the PATH."""
+
+
+@dataclass
+class AcpHost:
+    """A host with one agent. `name` is the agent's, `shell` the tool by which it runs a command."""
+
+    rig: Rig
+    llm: Any
+    name: str
+    shell: str
+
+
+def one(profile_of: Callable[[Surroundings], Any]) -> Callable[[Surroundings], Provider]:
+    def make(given: Surroundings) -> Provider:
+        return AcpProvider(given, profile_of(given))
+
+    return make
+
+
+def simple_program(root: Path, url: str, quirks: str = "") -> str:
+    """A program that needs no arguments, as an operator would write it."""
+    file = root / "simple-agent"
+    lines = [
+        "#!/bin/sh",
+        f"export ACP_MODEL_URL={url} ACP_HOME={root / 'kept'} ACP_QUIRKS='{quirks}'",
+        f"exec {sys.executable} {SIMPLE}",
+    ]
+    file.write_text("\n".join(lines) + "\n")
+    file.chmod(0o755)
+    return os.fspath(file)
+
+
+@asynccontextmanager
+async def simple_host(root: Path, quirks: str = "", **changes: Any) -> AsyncIterator[AcpHost]:
+    async with FakeOpenAI() as llm:
+        program = simple_program(root, llm.url, quirks)
+        make = one(lambda given: found(program, {"PATH": ""})[0])
+        async with rig(root, make, program=program, **changes) as host:
+            yield AcpHost(host, llm, UNKNOWN.name, "shell")
+
+
+def npm_program(name: str) -> str | None:
+    paths = os.pathsep.join(filter(None, (os.environ.get(NPM), os.environ.get("PATH"))))
+    return shutil.which(name, path=paths)
+
+
+@asynccontextmanager
+async def claude_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
+    program = npm_program("claude-agent-acp")
+    if program is None:
+        pytest.skip("npm's @agentclientprotocol/claude-agent-acp is not installed")
+    async with FakeAnthropic() as llm:
+        more = {
+            "ANTHROPIC_BASE_URL": llm.url,
+            "ANTHROPIC_API_KEY": "sk-ant-made-up",
+            "CLAUDE_CODE_MAX_RETRIES": "1",
+            **changes.pop("more", {}),
+        }
+        make = one(lambda given: found(program, {"PATH": ""})[0])
+        async with rig(root, make, more=more, **changes) as host:
+            yield AcpHost(host, llm, "claude-acp", "Bash")
+
+
+HOSTS: dict[str, Callable[..., Any]] = {"simple": simple_host, "claude-agent-acp": claude_host}
+
+
+@pytest.fixture(autouse=True)
+def extra() -> None:
+    pytest.importorskip("acp", reason="the extra acp is not installed")
+
+
+@pytest.fixture
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("acp")
+
+
+@pytest.fixture(params=HOSTS)
+async def host(request: pytest.FixtureRequest, root: Path) -> AsyncIterator[AcpHost]:
+    async with HOSTS[request.param](root) as made:
+        yield made
+
+
+__all__ = ["AcpHost", "FakeModel"]

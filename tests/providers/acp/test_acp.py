@@ -1,0 +1,288 @@
+"""Agents that speak ACP: turns, approvals, what reaches the model, processes (issue 6).
+
+Each test that takes `host` runs against the simple agent of the tests and against a real one.
+"""
+
+import asyncio
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from providers.acp.conftest import AcpHost, simple_host
+from providers.agent_host import server_id, session, switch
+from providers.codex.test_approvals import answer, question
+from scripted.world import Client, call_of, text_of
+from servers.fake_llm.recording import call, failure, reply, say, think
+
+pytestmark = pytest.mark.anyio
+
+
+async def opened(host: AcpHost, uri: str = "ahp-session:/1", **more: Any) -> tuple[Client, str, str]:
+    client = await host.rig.client()
+    session_uri, chat = await session(client, host.rig.work, host.name, uri, **more)
+    return client, session_uri, chat
+
+
+async def test_text_and_reasoning_stream_and_usage_is_told(host: AcpHost) -> None:
+    host.llm.add(reply(think("hm", "m"), say("Hel", "lo")))
+    client, _, chat = await opened(host)
+    turn = await client.turn(chat, "hi")
+    assert turn["state"] == "complete", turn
+    assert text_of(turn) == "Hello"
+    assert [p["content"] for p in turn["responseParts"] if p["kind"] == "reasoning"] == ["hmm"]
+    assert turn["usage"]["inputTokens"] == 100
+
+
+async def test_a_tool_of_a_project_server_is_called_once_and_asked_about_by_the_gate_alone(root: Path) -> None:
+    """M6.8, M6.3c: the agent asks too, and the host answers; the gate's question is about the very call."""
+    async with simple_host(root, trust="manual") as host:
+        host.rig.declare("memo")
+        host.llm.add(reply(call("mcp__memo__echo", text="hi", id="call-1")), reply(say("done")))
+        client, uri, chat = await opened(host)
+        await client.state(uri, lambda s: s.get("customizations"))
+        await client.request("x-innkeeper/mcp/connect", uri, server=server_id(client, uri, "memo"))
+        client.start_turn(chat, "go")
+        asked = await question(client, uri)
+        assert asked["toolCallId"] == "call-1" and len(asked["options"]) == 3
+        answer(client, chat, asked, True)
+        turn = await client.ended(chat)
+        assert call_of(turn)["success"] is True and len(host.rig.events("memo", "call")) == 1
+        questions = [e for e in client.actions(chat, "chat/toolCallReady") if e["action"].get("options")]
+        assert len(questions) == 1
+
+
+async def test_a_call_shows_its_contributor_its_input_and_its_result(host: AcpHost) -> None:
+    host.rig.declare("memo")
+    host.llm.add(reply(call("mcp__memo__echo", text="hi", id="call-1")), reply(say("echoed")))
+    client, uri, chat = await opened(host)
+    turn = await client.turn(chat, "echo")
+    found = call_of(turn)
+    assert found["toolName"] == "mcp__memo__echo" and found["success"] is True, found
+    assert found["contributor"] == {"kind": "mcp", "customizationId": server_id(client, uri, "memo")}
+    assert "hi" in str(found["content"]) and '"hi"' in found["toolInput"]
+    assert len(host.rig.events("memo", "call")) == 1 and text_of(turn) == "echoed"
+
+
+async def test_a_denied_command_does_not_run_and_an_allowed_one_does(host: AcpHost) -> None:
+    client, uri, chat = await opened(host)
+    host.llm.add(reply(call(host.shell, command="touch made", id="call-1")), reply(say("after")))
+    client.start_turn(chat, "go")
+    answer(client, chat, await question(client, uri), False)
+    assert (await client.ended(chat))["state"] == "complete"
+    assert not (host.rig.work / "made").exists()
+    host.llm.add(reply(call(host.shell, command="touch made", id="call-2")), reply(say("after")))
+    client.start_turn(chat, "again", "t2")
+    asked = await question(client, uri)
+    options = [o for o in asked["options"] if o["kind"] == "approve"]
+    client.dispatch(
+        chat,
+        "chat/toolCallConfirmed",
+        turnId="t2",
+        toolCallId=asked["toolCallId"],
+        approved=True,
+        selectedOptionId=options[0]["id"],
+        confirmed="user-action",
+    )
+    turn = await client.ended(chat, "t2")
+    assert turn["state"] == "complete" and (host.rig.work / "made").exists(), turn
+
+
+async def test_abort_while_a_question_is_open_leaves_nothing_open(host: AcpHost) -> None:
+    host.llm.add(reply(call(host.shell, command="touch made", id="call-1")), reply(say("after")))
+    client, uri, chat = await opened(host)
+    client.start_turn(chat, "go")
+    asked = await question(client, uri)
+    began = time.monotonic()
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1")
+    await client.ended(chat)
+    await client.state(uri, lambda s: not s.get("inputNeeded"))
+    assert time.monotonic() - began < 1
+    answer(client, chat, asked, True)
+    host.llm.otherwise = reply(say("later"))
+    assert (await client.turn(chat, "again", "t2"))["state"] == "complete"
+    assert not (host.rig.work / "made").exists()
+
+
+async def test_abort_closes_the_stream(host: AcpHost) -> None:
+    host.llm.add(reply(say("begin"), then="hang"), reply(say("second")))
+    client, _, chat = await opened(host)
+    client.start_turn(chat, "hi")
+    await client.state(chat, lambda s: (s.get("activeTurn") or {}).get("responseParts"))
+    began = time.monotonic()
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1")
+    assert (await client.ended(chat))["state"] == "cancelled" and time.monotonic() - began < 1
+    await host.llm.until(lambda: host.llm.asked[0].left, 3)
+    assert text_of(await client.turn(chat, "again", "t2")) == "second"
+
+
+async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: AcpHost) -> None:
+    """C6.1, C6.2: left out at launch; taken away and brought back by another process that takes the session up."""
+    host.rig.declare("memo", "other")
+    client, uri, chat = await opened(host)
+    await client.state(uri, lambda s: len(s.get("customizations") or ()) >= 2)
+    memo = server_id(client, uri, "memo")
+    await switch(client, uri, memo, False)
+    host.llm.otherwise = reply(say("ANSWER"))
+    await client.turn(chat, "ONE")
+    await switch(client, uri, memo, True)
+    await client.turn(chat, "TWO", "t2")
+    await switch(client, uri, memo, False)
+    await client.turn(chat, "THREE", "t3")
+    offers = [asked.offers("mcp__memo__echo") for asked in host.llm.asked]
+    assert offers == [False, True, False]
+    assert all(asked.offers("mcp__other__echo") for asked in host.llm.asked)
+    assert not host.llm.asked[0].mentions("mcp__memo")
+    assert host.llm.asked[2].mentions("ONE") and host.llm.asked[2].mentions("ANSWER"), "the conversation went on"
+    assert "REPLAY" not in str(client.frames), "what is replayed is no news"
+
+
+async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host: AcpHost) -> None:
+    host.rig.declare("memo", "other")
+    hold = asyncio.Event()
+    host.llm.add(reply(call("mcp__memo__echo", text="late", id="call-1"), after=hold), reply(say("refused")))
+    client, uri, chat = await opened(host)
+    client.start_turn(chat, "hi")
+    assert (await host.llm.request(0)).offers("mcp__memo__echo")
+    await switch(client, uri, server_id(client, uri, "memo"), False)
+    hold.set()
+    turn = await client.ended(chat)
+    assert turn["state"] == "complete" and not host.rig.events("memo", "call")
+    await client.turn(chat, "again", "t2")
+    assert not host.llm.asked[-1].offers("mcp__memo__echo") and host.llm.asked[-1].offers("mcp__other__echo")
+
+
+async def test_sessions_do_not_share_their_servers(host: AcpHost) -> None:
+    """The trap: one process for several sessions shows each the servers of all."""
+    host.rig.declare("memo")
+    client, uri, chat = await opened(host)
+    _, second, other = await opened(host, "ahp-session:/2")
+    await client.state(uri, lambda s: s.get("customizations"))
+    await switch(client, uri, server_id(client, uri, "memo"), False)
+    await client.subscribe(other)
+    await client.turn(chat, "one")
+    await client.turn(other, "two")
+    assert [asked.offers("mcp__memo__echo") for asked in host.llm.asked] == [False, True] and second != uri
+
+
+async def test_what_the_project_declares_is_not_started_by_the_agent_itself(host: AcpHost) -> None:
+    """The trap: an adapter that reads the project's own file starts its servers unasked."""
+    host.rig.declare("memo")
+    client, uri, chat = await opened(host)
+    await client.state(uri, lambda s: s.get("customizations"))
+    await switch(client, uri, server_id(client, uri, "memo"), False)
+    await client.turn(chat, "one")
+    assert not host.rig.events("memo", "start") and not host.llm.asked[0].offers("echo")
+
+
+async def test_after_a_restart_of_the_host_the_conversation_goes_on(host: AcpHost) -> None:
+    host.llm.add(reply(say("first answer")), reply(say("second answer")))
+    client, _, chat = await opened(host)
+    await client.turn(chat, "ONE")
+    await host.rig.restart()
+    again = await host.rig.client()
+    await again.subscribe(chat)
+    turn = await again.turn(chat, "TWO", "t2")
+    assert text_of(turn) == "second answer" and host.llm.asked[1].mentions("first answer")
+
+
+async def test_a_conversation_that_is_cut_back_begins_anew_with_what_is_left(host: AcpHost) -> None:
+    host.llm.add(reply(say("first answer")), reply(say("second answer")), reply(say("third answer")))
+    client, _, chat = await opened(host)
+    await client.turn(chat, "ONE")
+    await client.turn(chat, "TWO", "t2")
+    client.dispatch(chat, "chat/truncated", turnId="t1")
+    await client.state(chat, lambda s: len(s["turns"]) == 1)
+    await client.turn(chat, "THREE", "t3")
+    assert host.llm.asked[2].mentions("first answer") and not host.llm.asked[2].mentions("second answer")
+
+
+async def test_modes_are_what_the_agent_reports_and_plan_is_its_plan(host: AcpHost) -> None:
+    client, _, chat = await opened(host)
+    await client.turn(chat, "one")
+    schema = host.rig.provider.config_schema(None, {})["properties"]
+    assert "plan" in schema["agentMode"]["enum"]
+    _, _, other = await opened(host, "ahp-session:/2", config={"mode": "plan"})
+    await client.subscribe(other)
+    await client.turn(other, "two")
+    asked = host.llm.asked[-1]
+    assert asked.body.get("mode") == "plan" or asked.mentions("Plan mode is active")
+
+
+async def test_secrets_of_the_host_do_not_reach_the_agent(host: AcpHost) -> None:
+    client, _, chat = await opened(host)
+    await client.turn(chat, "one")
+    pid = host.rig.host.service  # the host's own processes are looked through below
+    assert pid is not None
+    children = psutil.Process().children(recursive=True)
+    environments = [child.environ() for child in children if "acp" in " ".join(line(child))]
+    assert environments and all("MY_SECRET" not in found for found in environments)
+
+
+def line(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
+
+
+async def test_a_killed_agent_ends_its_turn_and_the_next_turn_goes_on(host: AcpHost) -> None:
+    host.llm.add(reply(say("one")), reply(say("half"), then="hang"), reply(say("two")))
+    client, _, chat = await opened(host)
+    await client.turn(chat, "ONE", "t0")
+    client.start_turn(chat, "HALF")
+    await host.llm.request(1)
+    for child in psutil.Process().children(recursive=True):
+        if "acp" in " ".join(line(child)):
+            os.kill(child.pid, signal.SIGKILL)
+    ended = await client.ended(chat)
+    assert ended["state"] == "error", ended
+    turn = await client.turn(chat, "TWO", "t2")
+    assert text_of(turn) == "two" and host.llm.asked[-1].mentions("ONE"), turn
+
+
+@pytest.mark.parametrize(("quirks", "code"), [("login", "AGENT_LOGIN_MISSING"), ("crash", "AGENT_EXITED")])
+async def test_what_goes_wrong_is_said_by_its_code(root: Path, quirks: str, code: str) -> None:
+    async with simple_host(root, quirks) as host:
+        host.llm.add(reply(call("shell", command="true", id="call-1")))
+        client, _, chat = await opened(host)
+        turn = await client.turn(chat, "hi")
+        error = next(p for p in turn["responseParts"] if p["kind"] == "error")["error"]
+        assert error["errorType"] == code
+
+
+async def test_an_error_of_the_service_is_said(root: Path) -> None:
+    async with simple_host(root) as host:
+        host.llm.add(failure(400, "bad", "the words of the service"))
+        client, _, chat = await opened(host)
+        turn = await client.turn(chat, "hi")
+        error = next(p for p in turn["responseParts"] if p["kind"] == "error")["error"]
+        assert error["errorType"] == "AGENT_REFUSED" and "the words of the service" in error["message"]
+
+
+async def test_an_agent_that_does_not_stop_is_ended(root: Path) -> None:
+    async with simple_host(root, "deaf") as host:
+        host.llm.add(reply(say("begin"), then="hang"), reply(say("second")))
+        client, _, chat = await opened(host)
+        client.start_turn(chat, "hi")
+        await client.state(chat, lambda s: (s.get("activeTurn") or {}).get("responseParts"))
+        client.dispatch(chat, "chat/turnCancelled", turnId="t1")
+        await client.ended(chat)
+        await host.llm.until(lambda: host.llm.asked[0].left, 5)
+        assert text_of(await client.turn(chat, "again", "t2")) == "second"
+
+
+async def test_an_agent_that_cannot_load_is_told_what_was_said(root: Path) -> None:
+    async with simple_host(root, "noload") as host:
+        host.llm.add(reply(say("first answer")), reply(say("second answer")))
+        client, _, chat = await opened(host)
+        await client.turn(chat, "ONE")
+        await host.rig.restart()
+        again = await host.rig.client()
+        await again.subscribe(chat)
+        assert text_of(await again.turn(chat, "TWO", "t2")) == "second answer"
+        assert host.llm.asked[1].mentions("<earlier_conversation>") and host.llm.asked[1].mentions("first answer")
