@@ -1,0 +1,247 @@
+"""The parts of Claude that need no process: where a conversation stands, what is handed over, what calls want."""
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.limits import BACKING_BYTES
+from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, EligibleServer, HookRun
+from innkeeper.providers.claude import content, history, servers, transcripts
+from innkeeper.providers.claude.client_tools import ClientTools
+from innkeeper.providers.claude.handing import handed, lay_out, read_rules
+from innkeeper.providers.claude.history import Place, Start, place, start, uuid_of
+from innkeeper.providers.claude.permissions import _answers, intent_of
+from innkeeper.providers.claude.process import _message
+from innkeeper.providers.claude.turn import Running, masked
+from innkeeper.providers.spi import Branch, ClientTool, InputAnswer, ToolCompleted, ToolStarted
+
+pytestmark = pytest.mark.anyio
+
+
+def turns(*ids: str) -> Any:
+    return [{"id": id, "message": {"text": id}, "responseParts": []} for id in ids]
+
+
+# -- history ---------------------------------------------------------------------------------------------------------
+
+IDS = st.lists(st.integers(0, 30).map(lambda n: f"t{n}"), unique=True, max_size=12)
+
+
+@given(IDS, st.integers(0, 12), st.booleans())
+def test_the_agent_is_taken_back_to_the_last_turn_that_both_have(ids: list[str], kept: int, based: bool) -> None:
+    """K17: whatever was cut from the end, and nothing is cut where nothing was."""
+    known = Place("c", tuple((id, f"leaf-{id}") for id in ids), base="root" if based else None)
+    remaining = ids[:kept]
+    found = start(known, None, turns(*remaining), "new", "fresh")
+    if len(remaining) == len(ids):
+        assert found is None
+    elif remaining or based:
+        assert found is not None and found.resume == "c" and not found.fork
+        assert found.at == (f"leaf-{remaining[-1]}" if remaining else "root")
+        assert [id for id, _ in found.place.points] == remaining
+    else:
+        assert found == Start(Place("fresh"))
+
+
+@given(IDS.filter(bool), st.data())
+def test_a_fork_has_the_places_of_its_copies(ids: list[str], data: st.DataObject) -> None:
+    """AHP §9.3: copies have ids of their own."""
+    shared = data.draw(st.integers(1, len(ids)))
+    source = Place("c", tuple((id, f"leaf-{id}") for id in ids))
+    copies = [f"copy-{id}" for id in ids[:shared]]
+    branch = Branch(source.backing(), ids[shared - 1], shared)
+    found = start(None, branch, turns(*copies), "new", "fresh")
+    assert found is not None and found.fork and (found.resume, found.at) == ("c", f"leaf-{ids[shared - 1]}")
+    assert found.place.points == tuple(zip(copies, (f"leaf-{id}" for id in ids[:shared]), strict=True))
+    assert start(found.place, branch, turns(*copies), "new", "other") is None
+
+
+def test_what_is_not_known_any_more_is_told() -> None:
+    assert start(None, None, turns("a"), "new", "fresh") == Start(Place("fresh"), tell=True)
+    gone = Branch({"conversation": "c", "points": []}, "a", 1)
+    assert start(None, gone, turns("a"), "new", "fresh") == Start(Place("fresh"), tell=True)
+    assert start(Place("c", (("a", "leaf"),)), None, turns("b"), "new", "fresh") == Start(Place("fresh"), tell=True)
+
+
+def test_a_backing_stays_small_and_comes_back_as_it_was() -> None:
+    big = Place("c" * 36, told=tuple(f"{n:016}" for n in range(500)), base="b" * 36)
+    for number in range(1000):
+        big = big.reached(f"turn-{number:032}", uuid_of(str(number)))
+    assert len(json.dumps(big.backing()).encode()) <= BACKING_BYTES
+    small = Place("c", (("t", "leaf"),), base="b", told=("x",), transcript="/f")
+    assert place(small.backing()) == small
+    for foreign in (None, {}, {"conversation": 7}, {"thread": "x"}):
+        assert place(foreign) is None
+    assert small.reached("t", None) == small and history.uuid_of("a") == history.uuid_of("a") != history.uuid_of("b")
+
+
+# -- handing over ----------------------------------------------------------------------------------------------------
+
+
+def leaf(type: Any, path: str, name: str, **more: Any) -> EligibleLeaf:
+    definition = more.pop("definition", {"type": type, "id": name, "uri": path, "name": name})
+    given = {"container": "d", "plugin": None, "ecosystem": "claude", **more}
+    return EligibleLeaf(type=type, id=name, key=name, uri=path, name=name, definition=definition, **given)
+
+
+def test_a_plugin_of_a_client_is_found_in_its_copy_and_hooks_of_a_project_are_not_run(tmp_path: Path) -> None:
+    """C7.4"""
+    copy = tmp_path / "copy"
+    (copy / "skills" / "tidy").mkdir(parents=True)
+    (copy / "skills" / "tidy" / "SKILL.md").write_text("x")
+    (copy / "servers.json").write_text(
+        '{"mcpServers": {"s": {"command": "${CLAUDE_PLUGIN_ROOT}/run", "args": ["-v"]}}}'
+    )
+    plugin = EligiblePlugin(id="p", key="p", uri="ahp-client://c/house", name="my house", path=str(copy))
+    run = HookRun(event="Stop", matcher=None, commands={"default": "echo"}, cwd="/a b", env={"X": "y z"}, timeout=3)
+    foreign = HookRun(event="Unheard", matcher=None, commands={"default": "echo"})
+    leaves = (
+        leaf("skill", "ahp-client://c/house/skills/tidy/SKILL.md", "tidy", plugin=plugin.uri, ecosystem=None),
+        leaf("hook", "ahp-client://c/house/hooks.json", "h", plugin=plugin.uri, ecosystem=None, runs=(run, foreign)),
+        leaf("hook", (tmp_path / "w" / "hooks.json").as_uri(), "bad", runs=(run,)),
+        leaf("agent", (tmp_path / "w" / "gone.md").as_uri(), "gone"),
+        leaf("prompt", (tmp_path / "w" / "c.toml").as_uri(), "foreign", ecosystem="gemini"),
+    )
+    given = handed(Eligible(session="s", plugins=(plugin,), leaves=leaves), str(tmp_path / "w"))
+    assert given.names == {"my-house:tidy", "claude:gone"}
+    assert list(given.plugins[0].hooks) == ["Stop"] and not given.plugins[1].hooks
+    [hook] = given.plugins[0].hooks["Stop"][0]["hooks"]
+    assert hook["command"].endswith("export X='y z'; cd '/a b' && echo") and hook["timeout"] == 3
+    paths, rules = lay_out(given, read_rules(given), tmp_path / "out")
+    assert rules is None and (Path(paths[0]) / "skills" / "tidy").resolve() == copy / "skills" / "tidy"
+    assert not (Path(paths[1]) / "agents" / "gone.md").exists()
+    server = EligibleServer(
+        id="s",
+        key="s",
+        uri="ahp-client://c/house/servers.json",
+        name="s.1",
+        owner=plugin.uri,
+        pointer=("mcpServers", "s"),
+    )
+    unread = EligibleServer(
+        id="u", key="u", uri="ahp-client://c/house/none.json", name="u", owner=plugin.uri, pointer=("x",)
+    )
+    config = {"command": f"{copy}/run", "args": ["-v"]}
+    assert servers._brought([server, unread], [plugin]) == {"plugin_my-house_s_1": ("s", config)}
+
+
+def test_rules_for_some_files_say_for_which(tmp_path: Path) -> None:
+    file = tmp_path / "r.md"
+    file.write_text("Be brief.")
+    definition: Any = {"type": "rule", "id": "r", "uri": "", "name": "r", "globs": ["*.py"]}
+    given = handed(Eligible(session="s", leaves=(leaf("rule", file.as_uri(), "r", definition=definition),)), None)
+    assert read_rules(given) == [f"Instructions from {file} (for files that match *.py):\n\nBe brief."]
+    mark = given.mark(read_rules(given))
+    file.write_text("Be long.")
+    assert given.mark(read_rules(given)) != mark
+    file.unlink()
+    assert read_rules(given) == []
+
+
+# -- calls -----------------------------------------------------------------------------------------------------------
+
+
+def test_what_a_call_wants_is_said_for_certain_or_not_at_all() -> None:
+    assert intent_of("Bash", {"command": "ls"}, "/w").command == "ls"
+    assert intent_of("Bash", {"command": "ls", "dangerouslyDisableSandbox": True}, "/w").leaves_sandbox
+    assert intent_of("Edit", {"file_path": "/w/a"}, "/w").paths == ("/w/a",)
+    assert intent_of("Grep", {"pattern": "x"}, "/w").paths == ("/w",)
+    assert intent_of("WebFetch", {"url": "https://a"}, "/w").urls == ("https://a",)
+    assert intent_of("mcp__a__b", {}, "/w").kind == "mcp"
+    for odd in ({"command": 7}, {"file_path": None}):
+        assert intent_of("Bash", odd, "/w").kind == intent_of("Write", odd, "/w").kind == "tool"
+
+
+def test_answers_to_questions_are_labels_and_own_words() -> None:
+    asked = {"questions": [{"question": "a?", "options": [{"label": "A"}, {"label": "B"}]}, {"question": "b?"}]}
+    given: Any = {
+        "0": {"state": "submitted", "value": {"kind": "selected-many", "value": ["0", "9"], "freeformValues": ["own"]}},
+        "1": {"state": "skipped"},
+    }
+    assert _answers(asked, InputAnswer("accept", given)) == {"a?": "A, own"}
+    words: Any = {"1": {"state": "submitted", "value": {"kind": "text", "value": "my words"}}}
+    assert _answers(asked, InputAnswer("accept", words)) == {"b?": "my words"}
+
+
+@given(st.binary(max_size=200))
+def test_any_line_is_a_message_or_nothing(line: bytes) -> None:
+    assert _message(line) is None or isinstance(_message(line), dict)
+
+
+def test_results_are_bounded_and_keys_are_masked() -> None:
+    result = content.result("Read", {"content": "x" * 1_000_000}, None)
+    assert len(result["content"][0]["text"]) == content.CHARACTERS  # type: ignore[typeddict-item]
+    failed = content.result("Read", {"content": [{"type": "text", "text": "no"}], "is_error": True}, None)
+    assert failed["error"] == {"message": "no"}
+    assert masked("key sk-ant-x is bad") == "key … is bad"
+    long = turns("a", "b")
+    long[0]["message"]["text"] = "y" * 100_000
+    assert "User: b" in content.earlier(long) and "yyy" not in content.earlier(long)
+
+
+class Output:
+    def __init__(self) -> None:
+        self.signals: list[Any] = []
+
+    def emit(self, signal: Any) -> None:
+        self.signals.append(signal)
+
+
+async def test_an_agent_that_says_nothing_of_its_state_is_through_with_its_result() -> None:
+    """M7.8: another version is used as far as it goes."""
+    output: Any = Output()
+    turn = Running(output, lambda name: None, tells_state=False)
+    call = {"type": "tool_use", "id": "c1", "name": "Read", "input": {}}
+    turn.heard({"type": "assistant", "message": {"id": "m", "content": [call]}, "parent_tool_use_id": None})
+    block = {"type": "tool_result", "tool_use_id": "c1", "content": "x"}
+    turn.heard({"type": "user", "message": {"content": [block, block]}, "parent_tool_use_id": None})
+    turn.heard({"type": "whatever"})
+    turn.heard({"type": "result", "is_error": False, "usage": None})
+    assert await asyncio.wait_for(turn.over, 1) is None
+    kinds = [type(signal) for signal in output.signals]
+    assert kinds.count(ToolStarted) == kinds.count(ToolCompleted) == 1
+
+
+async def test_a_server_inside_the_host_answers_what_mcp_asks_of_it() -> None:
+    async def run(tool: ClientTool, call: str, arguments: Any) -> Any:
+        return {"success": False, "pastTenseMessage": "no", "error": {"message": f"{call} {arguments}"}}
+
+    tools = ClientTools(run)
+    tools.set([ClientTool("c", {"name": "a tool"}), ClientTool("d", {"name": "a tool"})])  # type: ignore[typeddict-item]
+    assert tools.named("mcp__client__a_tool") == ClientTool("c", {"name": "a tool"})  # type: ignore[typeddict-item]
+    assert tools.named("a_tool") is None
+    listed = await tools.handle({"id": 1, "method": "tools/list"})
+    assert listed is not None and [tool["name"] for tool in listed["result"]["tools"]] == ["a_tool"]
+    params = {"name": "a_tool", "arguments": {"x": 1}, "_meta": {"claudecode/toolUseId": "c9"}}
+    called: Any = await tools.handle({"id": 2, "method": "tools/call", "params": params})
+    assert called["result"] == {"content": [{"type": "text", "text": "c9 {'x': 1}"}], "isError": True}
+    for method in ("nothing", "tools/call"):
+        unknown: Any = await tools.handle({"id": 3, "method": method, "params": {"name": "gone"}})
+        assert unknown["error"]["code"] == -32601
+    assert await tools.handle({"method": "notifications/initialized"}) is None
+
+
+def test_transcripts_that_make_no_sense_are_passed_over(tmp_path: Path) -> None:
+    """Bytes from an agent are checked where they enter (architecture §3.6)."""
+    folder = tmp_path / "projects" / "-w"
+    folder.mkdir(parents=True)
+    (folder / "empty.jsonl").write_text("")
+    (folder / "odd.jsonl").write_bytes(b'\xff\n[1]\n{"type":"user"}\n{"type":"user","message":{"content":[7]}}\n')
+    lines = [
+        {"type": "user", "uuid": "u1", "cwd": "/w", "message": {"content": "hello"}},
+        {"type": "assistant", "uuid": "a1", "message": {"content": [{"type": "text", "text": "hi"}, {"type": "odd"}]}},
+        {"type": "user", "uuid": "u2", "isSidechain": True, "message": {"content": "inner"}},
+        {"type": "custom-title", "customTitle": "Named"},
+    ]
+    (folder / "good.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    [one] = transcripts.listed([tmp_path], "/w")
+    assert (one.id, one.title, one.directory) == ("good", "Named", "/w")
+    adopted = transcripts.read([tmp_path], "good", None)
+    assert adopted is not None and [turn["id"] for turn in adopted.turns] == ["u1"]
+    assert transcripts.read([tmp_path], "../good", None) is None
+    assert transcripts.read([tmp_path], "good", "/elsewhere") is None
