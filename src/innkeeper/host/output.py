@@ -36,6 +36,7 @@ from innkeeper.providers.spi import (
     Signal,
     SubagentStarted,
     TitleSuggested,
+    ToolCompleted,
     UsageReported,
 )
 from innkeeper.texts import text
@@ -83,6 +84,8 @@ class Output:
             log.debug("turn %s: %s after its end", self._turn.turn_id, type(signal).__name__)
             return
         self._pending.append(signal)
+        if isinstance(signal, ToolCompleted):
+            self._checkpoints.completed(self._turn.session, signal.call, signal.result)
         if not self._scheduled:
             self._scheduled = True
             asyncio.get_running_loop().call_soon(self.flush)

@@ -1,7 +1,7 @@
 """What turns do to files, as the send path and the end of a turn see it (reference §3.6, §5.8)."""
 
-from collections.abc import Sequence
-from typing import Literal, Protocol, TypeAlias
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeAlias
 
 Outcome: TypeAlias = Literal["success", "cancelled", "error", "rejected", "localCommand"]
 
@@ -25,6 +25,11 @@ class TurnCheckpoints(Protocol):
         """The call may write those files, local paths, as soon as this returns: what is in them now is known then."""
         ...
 
+    def completed(self, session: str, call: str, result: Mapping[str, Any]) -> None:
+        """The call has just reported `result`, an AHP `ToolCallResult`: what is in its files is read now. Returns at
+        once."""
+        ...
+
 
 class NoCheckpoints:
     """For hosts without files."""
@@ -39,6 +44,9 @@ class NoCheckpoints:
         return
 
     async def announced(self, session: str, chat: str, call: str, paths: Sequence[str]) -> None:
+        return
+
+    def completed(self, session: str, call: str, result: Mapping[str, Any]) -> None:
         return
 
 

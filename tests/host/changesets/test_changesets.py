@@ -80,6 +80,7 @@ async def test_turns_that_overlap_each_show_what_they_did(
     stage.gate("begin").set()
     stage.gate("begin2").set()
     await stage.at("one").wait()
+    await ready(client, "turn/t1", only("only-1", "shared"))
     stage.gate("two").set()
     await client.ended(second, "t2")
     two = await ready(client, "turn/t2", only("only-2", "shared"))

@@ -30,7 +30,9 @@ from scripted.world import Client, World
 pytestmark = pytest.mark.anyio
 
 
-async def test_a_truncated_turn_takes_its_checkpoint_and_changeset_with_it(client: Client, make: Any) -> None:
+async def test_a_truncated_turn_takes_its_checkpoint_and_changeset_with_it(
+    world: World, client: Client, make: Any
+) -> None:
     """§4.6."""
     repository = make()
     chat = await session(client, repository)
@@ -46,9 +48,7 @@ async def test_a_truncated_turn_takes_its_checkpoint_and_changeset_with_it(clien
         listed = repository.git("for-each-ref", "--format=%(refname)", prefix).split()
         return [ref.removeprefix(prefix) for ref in listed]
 
-    async with asyncio.timeout(10):
-        while kept() != ["0", "1"]:  # noqa: ASYNC110
-            await asyncio.sleep(0.02)
+    await world.until(lambda: world.driver.kind(f"{S}/changeset/turn/t2") is None and kept() == ["0", "1"])
     assert (await failure(client.request("subscribe", f"{S}/changeset/turn/t2"))).code == -32008
     assert names(await ready(client, "session")) == ["a", "b"], "the files are still there"
 

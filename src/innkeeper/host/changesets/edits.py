@@ -88,6 +88,7 @@ class EditLog:
         self._order: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._pending: defaultdict[str, set[asyncio.Task[None]]] = defaultdict(set)
         self._announced: dict[tuple[str, str], Announced] = {}
+        self._early: dict[tuple[str, str], dict[str, asyncio.Future[bytes | Known]]] = {}
 
     def observe(self, released: Released) -> None:
         action: Mapping[str, Any] = released.action
@@ -126,12 +127,25 @@ class EditLog:
         """The call may write those files: what is in them now is known when this returns. Never raises."""
         files = [Reported(normpath(path), None, {}, {}) for path in paths if path.startswith("/")]
         if files:
-            await self._look(Call(session, chat, "", "", call), files)
+            await self._look(Call(session, chat, "", "", call), files, again=True)
+
+    def completed(self, session: str, call: str, result: State) -> None:
+        """The call has just reported its result: what is in the files is read at once, before another turn's call
+        writes them too. Its log entry follows when the result has left."""
+        loop = asyncio.get_running_loop()
+        reads = {
+            file.path: loop.run_in_executor(None, self._grab, file.path)
+            for file in _reported(result.get("content") or ())
+        }
+        if reads:
+            self._early[(session, call)] = reads
+        while len(self._early) > ANNOUNCED_KEPT:
+            del self._early[next(iter(self._early))]
 
     # -- what was there before -----------------------------------------------------------------------------------
 
-    async def _look(self, call: Call, announced: list[Reported]) -> None:
-        """The call will change those files: what is in them now."""
+    async def _look(self, call: Call, announced: list[Reported], *, again: bool = False) -> None:
+        """The call will change those files: what is in them now; `again` where it was looked at before, too."""
         async with self._order[call.session]:
             known = self._announced.setdefault((call.chat, call.id), Announced())
             while len(self._announced) > ANNOUNCED_KEPT:
@@ -139,7 +153,7 @@ class EditLog:
             for file in [await self._really(file) for file in announced]:
                 known.files[file.path] = file
                 for path in {file.path, file.old_path or file.path}:
-                    if path not in known.seen:
+                    if again or path not in known.seen:
                         known.seen[path] = await self._now(call.session, path)
 
     async def _log(self, call: Call, result: State) -> None:
@@ -148,30 +162,43 @@ class EditLog:
             announced = self._announced.pop((call.chat, call.id), Announced())
             if not reported and result.get("success"):
                 reported = list(announced.files.values())
-            reported = [await self._really(file) for file in reported]
+            early = self._early.pop((call.session, call.id), {})
+            after = {file.path: await self._after(call.session, file, early.get(file.path)) for file in reported}
             book = await self._books.of(call.session)
-            looked = [await self._edit(call, file, announced.seen, book) for file in reported]
+            looked = [
+                await self._edit(call, await self._really(file), after[file.path], announced.seen, book)
+                for file in reported
+            ]
             edits = [edit for edit in looked if edit is not None]
             if reported:
                 record = edit_record(edits, call.chat, call.turn, call.via, call.id)
                 await self._books.write(call.session, record)
         self._told(call.session, call.turn)
 
-    async def _edit(self, call: Call, file: Reported, seen: Mapping[str, Known], book: Book) -> Edit | None:
-        after = await self._given(call.session, file.after, file.path)
-        if after is None:
-            after = await self._now(call.session, file.path)
-        before = await self._given(call.session, file.before, file.old_path or file.path)
+    async def _after(self, session: str, file: Reported, early: "asyncio.Future[bytes | Known] | None") -> Known:
+        given = await self._given(session, file.after, await asyncio.to_thread(self._real, file.path))
+        if given is not None:
+            return given
+        return await self._now(session, file.path) if early is None else await self._kept(session, await early)
+
+    async def _edit(
+        self, call: Call, file: Reported, after: Known, seen: Mapping[str, Known], book: Book
+    ) -> Edit | None:
+        path = file.old_path or file.path
+        before = await self._given(call.session, file.before, path)
+        sure = True
         if before is None:
-            before = await self._before(call, file, seen, book)
+            before, sure = await self._before(call, path, seen, book)
         if before is not None and before == after and file.old_path is None:
-            return None
+            if sure:
+                return None
+            before = None  # another turn's edit was read after this one: what was reported is not nothing
         return Edit(call.chat, call.turn, call.via, call.id, file.path, before, after, file.old_path, file.lines)
 
-    async def _before(self, call: Call, file: Reported, seen: Mapping[str, Known], book: Book) -> Known:
-        path = file.old_path or file.path
+    async def _before(self, call: Call, path: str, seen: Mapping[str, Known], book: Book) -> tuple[Known, bool]:
+        """What was in the file, and whether nobody else can have come in between."""
         if path in seen:
-            return seen[path]
+            return seen[path], True
         record = book.turns.get(call.turn)
         beside = {turn for _, turn in record.beside} if record is not None else set()
         at_work = {call.turn, *beside}
@@ -179,9 +206,9 @@ class EditLog:
         if not any(edit.path == path and edit.turn in at_work for edit in book.edits):
             began = await self._began(call.session, call.turn, path, book)
         if isinstance(began, Content):
-            return began
+            return began, True
         last = book.last_of(path)
-        return began if last is None else last
+        return (began, True) if last is None else (last, False)
 
     async def _began(self, session: str, turn: str, path: str, book: Book) -> Known:
         """The file as the turn began, where a snapshot knows. One that git ignores is absent to it."""
@@ -238,19 +265,22 @@ class EditLog:
         return found if isinstance(found, Content) else None
 
     async def _now(self, session: str, path: str) -> Known:
-        try:
-            content = await asyncio.to_thread(self._files.read, path, EDIT_BYTES)
-        except FileFault as fault:
-            return await self._faulted(path, fault)
-        return await self._books.keep(session, content)
+        return await self._kept(session, await asyncio.to_thread(self._grab, path))
 
-    async def _faulted(self, path: str, fault: FileFault) -> Known:
-        if fault.reason == "missing":
-            return ABSENT
-        if fault.reason != "tooLarge":
-            return None
+    async def _kept(self, session: str, found: bytes | Known) -> Known:
+        return await self._books.keep(session, found) if isinstance(found, bytes) else found
+
+    def _grab(self, path: str) -> bytes | Known:
+        """What is in the file now. In a thread; never raises."""
         try:
-            stamp = (await asyncio.to_thread(self._files.stat, path)).stamp
+            return self._files.read(path, EDIT_BYTES)
+        except FileFault as fault:
+            if fault.reason == "missing":
+                return ABSENT
+            if fault.reason != "tooLarge":
+                return None
+        try:
+            stamp = self._files.stat(path).stamp
         except FileFault:
             return None
         return Content("", f"stamp-{'-'.join(map(str, stamp))}", 0)

@@ -100,6 +100,10 @@ class Changesets:
         """The call may write those files as soon as this returns: what is in them now is known then."""
         await self._edits.announced(session, chat, call, paths)
 
+    def completed(self, session: str, call: str, result: Mapping[str, Any]) -> None:
+        """The call has just reported its result: what is in its files is read now."""
+        self._edits.completed(session, call, result)
+
     def turn_ended(self, session: str, chat: str, turn: str, outcome: Outcome, *, resumable: bool = False) -> None:
         """What follows a turn (reference §3.6): the end is captured where the turn is really over, then the changesets
         are computed, whether that worked or not. Returns at once."""
