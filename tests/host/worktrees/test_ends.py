@@ -348,6 +348,7 @@ KILLED = """
 """
 
 
+@pytest.mark.timeout(900)  # 200 rounds under `just soak`
 async def test_killed_at_any_moment_no_half_made_worktree_is_left(
     tmp_path: Path, repository: RealRepository, git: LocalGit, kill_rounds: int
 ) -> None:
