@@ -417,3 +417,18 @@ async def test_without_git_on_the_machine_the_edit_log_is_all_and_nothing_has_fa
         assert [c["changeKind"] for c in client.states[S]["changesets"]] == ["session", "turn"]
     finally:
         await world.close()
+
+
+async def test_a_session_that_left_memory_comes_back_with_what_it_did(
+    world: World, client: Client, make: Any, edits: EditStore
+) -> None:
+    """Its book is read again: checkpoints, and what the same turn reported."""
+    chat = await session(client, make())
+    await client.turn(chat, "do write a 1")
+    await ready(client, "turn/t1", only("a"))
+    assert world.service._changes is not None
+    world.service._changes.left(S)
+    assert world.service._changes._books.known(S) is None
+    await client.turn(chat, "do write a 2 ; write b 1", "t2")
+    assert names(await ready(client, "turn/t2", only("a", "b"))) == ["a", "b"]
+    assert names(await ready(client, "compare/t1/t2", only("a", "b"))) == ["a", "b"]
