@@ -93,6 +93,15 @@ class Uses(ast.NodeVisitor):
             self.asked_prefixes.setdefault(str(first.values[0].value), f"{self.place}:{node.lineno}")
         self.generic_visit(node)
 
+    def read_template(self, source: str, place: str) -> None:
+        """A Jinja template: `t('an.id')`, `th('an.id')`, and `'a.prefix.' + value`."""
+        found = re.findall(r"['\"]([\w.]+)['\"]", source)
+        self.strings.update(found)
+        self.prefixes.update(name for name in found if name.endswith("."))
+        for msgid in re.findall(r"\bth?\(\s*['\"]([\w.]+)['\"](?!\s*\+)", source):
+            if ID_SHAPE.fullmatch(msgid):
+                self.asked.setdefault(msgid, place)
+
 
 def uses_in_source() -> Uses:
     uses = Uses()
@@ -100,7 +109,7 @@ def uses_in_source() -> Uses:
         uses.place = str(path.relative_to(catalogue.ROOT))
         uses.visit(ast.parse(path.read_text(encoding="utf-8")))
     for path in sorted((catalogue.ROOT / "src").rglob("*.html")):
-        uses.strings.update(re.findall(r"['\"]([\w.]+)['\"]", path.read_text(encoding="utf-8")))
+        uses.read_template(path.read_text(encoding="utf-8"), str(path.relative_to(catalogue.ROOT)))
     return uses
 
 

@@ -99,7 +99,7 @@ ERRORS: Final = _table(
         ("storage", "error", "STORAGE_FULL STORAGE_FAILED DECISIONS_FULL DECISIONS_UNREADABLE"),
         ("connection", "error", "TOKEN_WRONG ORIGIN_FOREIGN HOST_FOREIGN CONNECTIONS_FULL VERSION_UNSUPPORTED"),
         ("connection", "error", "MESSAGE_TOO_LARGE MESSAGE_TOO_DEEP MESSAGE_MALFORMED OUTBOX_OVERFLOW HOST_CLOSING"),
-        ("connection", "error", "REQUEST_TIMEOUT"),
+        ("connection", "error", "REQUEST_TIMEOUT FORM_STALE WEB_INCOMPLETE"),
         ("turn", "error", "executionInterrupted requiredServerUnavailable providerFailed STAGE_TIMEOUT"),
         ("turn", "error", "workingDirectoryFailed workingDirectoryMissing"),
         ("turn", "error", "QUESTION_TIMEOUT PROVIDER_UNKNOWN internalError archived readOnly sendFailed"),

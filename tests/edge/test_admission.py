@@ -64,7 +64,7 @@ async def test_a_refusal_names_its_code_and_the_remedy_but_no_token(edges: Edges
 async def test_http_follows_the_same_token_rules_except_the_health_check(edges: Edges) -> None:
     edge = await edges(ListenOptions(token=TOKEN))
     assert (await edge.http("GET / HTTP/1.1"))[0] == 403
-    assert (await edge.http(f"GET /?tkn={TOKEN} HTTP/1.1"))[0] == 200
+    assert (await edge.http(f"GET /?tkn={TOKEN} HTTP/1.1"))[0] == 303
     assert (await edge.http(f"GET / HTTP/1.1\nAuthorization: Bearer {TOKEN}"))[0] == 200
     status, _, body = await edge.http("GET /healthz HTTP/1.1")
     assert (status, body) == (200, "ok")

@@ -22,7 +22,9 @@ async def test_the_page_says_what_runs_and_how_to_connect_without_the_token(
     edges: Callable[..., Awaitable[Any]],
 ) -> None:
     edge = await edges(ListenOptions(token=TOKEN))
-    status, headers, body = await edge.http(f"GET /?tkn={TOKEN} HTTP/1.1\nAccept-Language: en")
+    _, arrival, _ = await edge.http(f"GET /?tkn={TOKEN} HTTP/1.1\nAccept-Language: en")
+    cookie = arrival["set-cookie"].split(";")[0]
+    status, headers, body = await edge.http(f"GET / HTTP/1.1\nCookie: {cookie}\nAccept-Language: en")
     assert status == 200
     assert headers["content-type"] == "text/html; charset=utf-8"
     assert running_version() in body

@@ -20,6 +20,7 @@ from urllib.parse import quote
 from innkeeper import limits
 from innkeeper._version import running_version
 from innkeeper.app.compose import DATABASE, Circumstances, Host, open_host, standard_parts
+from innkeeper.app.pages import WebPages
 from innkeeper.app.preferences import check_presets
 from innkeeper.edge.discovery import Endpoint, process_started, remove_endpoint, write_endpoint
 from innkeeper.edge.stdio import StdioConnection
@@ -141,7 +142,8 @@ async def _serve_stdio(host: Host, settings: Settings, stop: asyncio.Event) -> N
 
 
 async def _serve_sockets(host: Host, run: Run, token: str | None, stop: asyncio.Event) -> None:
-    listener = Listener(host.attach, _listen_options(run, token))
+    pages = WebPages(host.attach, run.settings, token, run.environment.get("HOME"))
+    listener = Listener(host.attach, _listen_options(run, token), pages)
     await listener.start()
     try:
         write_endpoint(run.paths.state, _endpoint(host, run, listener, token))
@@ -159,6 +161,7 @@ async def _serve_sockets(host: Host, run: Run, token: str | None, stop: asyncio.
         await stop.wait()
     finally:
         remove_endpoint(run.paths.state)
+        await pages.close()
         await listener.stop()
 
 

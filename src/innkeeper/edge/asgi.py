@@ -1,7 +1,9 @@
 """The one ASGI application: the WebSocket of the protocol, the page, and a health check, behind the access rules.
 
 Rules
-* Everything but `/healthz` passes `Access` first; a refused WebSocket gets its HTTP status at the upgrade.
+* Everything but `/healthz` passes `Access` first; a refused WebSocket gets its HTTP status at the upgrade. A browser
+  that brings the token in the address is sent on with a cookie, so that no page and no history has the token.
+* What is neither is for `pages`, the web UI; without one there is the page that says how to connect.
 * A connection that says nothing within `HANDSHAKE_SECONDS`, or comes when `limit` are open, is not kept.
 * Messages bypass ASGI: the server's protocol object, which it offers as the extension `EXTENSION`, hands each one to
   the peer and takes all frames that wait at once (figures: benchmarks/bench_edge.py). ASGI does accepting and ending.
@@ -93,10 +95,12 @@ class Guard:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         open_to_all = scope["type"] == "http" and scope["path"] == "/healthz"
         refusal = None if open_to_all else self._access.refusal(scope)
-        if refusal is None:
-            await self._app(scope, receive, send)
-        else:
+        if refusal is not None:
             await refuse(scope, receive, send, refusal)
+        elif not open_to_all and (arrival := self._access.arrival(scope)) is not None:
+            await _send_on(send, *arrival)
+        else:
+            await self._app(scope, receive, send)
 
 
 async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -> None:
@@ -110,14 +114,27 @@ async def refuse(scope: Scope, receive: Receive, send: Send, refusal: Refusal) -
     await send({"type": f"{prefix}.response.body", "body": body})
 
 
+async def _send_on(send: Send, where: str, cookie: str) -> None:
+    headers = [
+        (b"location", where.encode("latin-1")),
+        (b"set-cookie", cookie.encode("latin-1")),
+        (b"cache-control", b"no-store"),
+        (b"referrer-policy", b"no-referrer"),
+        (b"content-length", b"0"),
+    ]
+    await send({"type": "http.response.start", "status": 303, "headers": headers})
+    await send({"type": "http.response.body", "body": b""})
+
+
 def _reason(refusal: Refusal) -> str:
     values = {"host": refusal.detail, "origin": refusal.detail, "limit": refusal.detail}
     error = HostError(refusal.code, **values)
     return f"{error}\n{error.remedy()}\n"
 
 
-def build_app(door: WebSocketDoor, access: Access, language: str | None = None) -> App:
-    """The application. `language` is the operator's, for readers whose browser names none of ours."""
+def build_app(door: WebSocketDoor, access: Access, language: str | None = None, pages: App | None = None) -> App:
+    """The application. `language` is the operator's, for readers whose browser names none of ours; `pages` takes every
+    HTTP request that is not the health check."""
 
     async def show_page(request: Request) -> Response:
         html = page.render(
@@ -134,8 +151,12 @@ def build_app(door: WebSocketDoor, access: Access, language: str | None = None) 
         if scope["type"] == "websocket":
             await send({"type": "websocket.http.response.start", "status": 404, "headers": []})
             await send({"type": "websocket.http.response.body", "body": b"nothing here\n"})
+        elif pages is not None:
+            await pages(scope, receive, send)
         else:
             await PlainTextResponse("nothing here\n", 404)(scope, receive, send)
 
-    routes = [WebSocketRoute("/", door), Route("/", show_page), Route("/healthz", show_health)]
+    routes = [WebSocketRoute("/", door), Route("/healthz", show_health)]
+    if pages is None:
+        routes.append(Route("/", show_page))
     return Guard(Router(routes, redirect_slashes=False, default=not_found), access)

@@ -21,7 +21,7 @@ from innkeeper.edge.peer import Attach
 from innkeeper.edge.sockets import open_tcp, open_unix, remove_unix
 
 if TYPE_CHECKING:
-    from innkeeper.edge.asgi import WebSocketDoor
+    from innkeeper.edge.asgi import App, WebSocketDoor
     from innkeeper.edge.serving import HostServer
 
 log = logging.getLogger(__name__)
@@ -53,8 +53,10 @@ class ListenOptions:
 class Listener:
     """Lets clients in and makes each known to the host by `attach`."""
 
-    def __init__(self, attach: Attach, options: ListenOptions) -> None:
+    def __init__(self, attach: Attach, options: ListenOptions, pages: "App | None" = None) -> None:
+        """`pages` is the web UI, an ASGI application behind the same access rules."""
         self._attach = attach
+        self._pages = pages
         self._options = options
         self._sockets: list[socket.socket] = []
         self._unix_inode = 0
@@ -106,7 +108,7 @@ class Listener:
         options = self._options
         bounds = EdgeLimits(options.connections, options.outbox_bytes, options.message_bytes, options.handshake_seconds)
         self._door = WebSocketDoor(self._attach, bounds)
-        app = build_app(self._door, Access(options.token, options.token_on_unix), options.language)
+        app = build_app(self._door, Access(options.token, options.token_on_unix), options.language, self._pages)
         config = configure(
             app,
             message_bytes=options.message_bytes,

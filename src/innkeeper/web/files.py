@@ -1,0 +1,121 @@
+"""What the web UI is made of: templates, styles, scripts, and whether all of it is there.
+
+Rules
+* `TEMPLATES`, `STYLES` and `STATIC` name every file; a test compares them with the folders. What is missing in an
+  installation is named by `missing`, and the web part is refused then.
+* Every address of a static file has the fingerprint of all files in it, so that it may be kept for ever, and a page
+  that was made with other files can be told.
+* A changed file is seen at the next request (looked at once a second), so that nothing needs a restart while one works
+  on them.
+"""
+
+import hashlib
+import time
+from pathlib import Path
+from typing import Final
+
+from innkeeper.texts import DOMAIN, LANGUAGES, LOCALE_FOLDER
+
+HERE: Final = Path(__file__).parent
+TEMPLATE_FOLDER: Final = HERE / "templates"
+STATIC_FOLDER: Final = HERE / "static"
+LOOK_SECONDS: Final = 1.0
+
+STYLES: Final = (
+    "tokens",
+    "base",
+    "controls",
+    "layout",
+    "sessions",
+    "chat",
+    "tools",
+    "composer",
+)
+"""The parts of the one style sheet, in the order in which they hold; `static/css/NAME.css`."""
+
+STATIC: Final = ("app.js", "icons.svg", "mark.svg")
+TEMPLATES: Final = (
+    "bar.html",
+    "base.html",
+    "card.html",
+    "chat.html",
+    "composer.html",
+    "error.html",
+    "home.html",
+    "log_empty.html",
+    "lost.html",
+    "message.html",
+    "notice.html",
+    "reasoning.html",
+    "session_group.html",
+    "session_row.html",
+    "sessions.html",
+    "sessions_empty.html",
+    "side_foot.html",
+    "tools_right.html",
+    "turn_error.html",
+)
+TYPES: Final = {".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".css": "text/css; charset=utf-8"}
+STYLE_SHEET: Final = "app.css"
+
+
+def missing() -> list[str]:
+    """What an installation lacks: paths below the package; empty when it is complete."""
+    wanted = [TEMPLATE_FOLDER / name for name in TEMPLATES]
+    wanted += [STATIC_FOLDER / name for name in STATIC]
+    wanted += [STATIC_FOLDER / "css" / f"{name}.css" for name in STYLES]
+    wanted += [LOCALE_FOLDER / lang / "LC_MESSAGES" / f"{DOMAIN}.mo" for lang in LANGUAGES]
+    return [str(path.relative_to(HERE.parent)) for path in wanted if not path.is_file()]
+
+
+class Files:
+    """The static files of this installation, and the fingerprint of everything that makes a page."""
+
+    def __init__(self) -> None:
+        self._stamp: tuple[tuple[str, int, int], ...] = ()
+        self._looked = 0.0
+        self._content: dict[str, bytes] = {}
+        self._fingerprint = ""
+
+    @property
+    def fingerprint(self) -> str:
+        """Sixteen hexadecimal digits that change with any template or static file."""
+        self._look()
+        return self._fingerprint
+
+    def read(self, name: str) -> tuple[bytes, str] | None:
+        """Content and type of a static file; None when there is none of that name."""
+        self._look()
+        content = self._content.get(name)
+        return None if content is None else (content, TYPES[Path(name).suffix])
+
+    def _look(self) -> None:
+        now = time.monotonic()
+        if self._stamp and now - self._looked < LOOK_SECONDS:
+            return
+        self._looked = now
+        stamp = _stamp()
+        if stamp != self._stamp:
+            self._stamp = stamp
+            self._load()
+
+    def _load(self) -> None:
+        sheet = b"\n".join((STATIC_FOLDER / "css" / f"{name}.css").read_bytes() for name in STYLES)
+        self._content = {STYLE_SHEET: sheet, **{name: (STATIC_FOLDER / name).read_bytes() for name in STATIC}}
+        digest = hashlib.sha256()
+        for name in sorted(self._content):
+            digest.update(self._content[name])
+        for name in TEMPLATES:
+            digest.update((TEMPLATE_FOLDER / name).read_bytes())
+        self._fingerprint = digest.hexdigest()[:16]
+
+
+def _stamp() -> tuple[tuple[str, int, int], ...]:
+    paths = [TEMPLATE_FOLDER / name for name in TEMPLATES]
+    paths += [STATIC_FOLDER / name for name in STATIC]
+    paths += [STATIC_FOLDER / "css" / f"{name}.css" for name in STYLES]
+    found = []
+    for path in paths:
+        status = path.stat()
+        found.append((path.name, status.st_mtime_ns, status.st_size))
+    return tuple(found)

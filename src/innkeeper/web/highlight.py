@@ -1,0 +1,58 @@
+"""Code in colours: Pygments' lexers, and four kinds of words with a class each (design, ui.md §1, `syn-*`).
+
+Rules
+* Only classes come out, no style; everything else is escaped. Code over `LARGEST` characters, and of a language that
+  nobody knows, stays plain. Pygments is imported when there is something to colour.
+"""
+
+from functools import lru_cache
+from typing import Any, Final
+
+from markupsafe import escape
+
+LARGEST: Final = 30_000
+KINDS: Final = (
+    ("Keyword", "syn-kw"),
+    ("Operator.Word", "syn-kw"),
+    ("Literal.String", "syn-str"),
+    ("Literal.Number", "syn-num"),
+    ("Name.Function", "syn-fn"),
+    ("Name.Class", "syn-fn"),
+    ("Name.Tag", "syn-fn"),
+    ("Name.Attribute", "syn-fn"),
+    ("Name.Builtin", "syn-fn"),
+    ("Comment", "syn-com"),
+)
+
+
+@lru_cache(maxsize=512)
+def highlighted(code: str, name: str) -> str:
+    """`code` as markup; `name` is a language, or a file name."""
+    lexer = _lexer(name) if name and len(code) <= LARGEST else None
+    if lexer is None:
+        return str(escape(code))
+    out: list[str] = []
+    for kind, value in lexer.get_tokens(code):
+        css = _class(str(kind).removeprefix("Token."))
+        out.append(f'<span class="{css}">{escape(value)}</span>' if css else str(escape(value)))
+    return "".join(out)
+
+
+@lru_cache(maxsize=128)
+def _lexer(name: str) -> Any:
+    from pygments.lexers import get_lexer_by_name, get_lexer_for_filename  # type: ignore[import-untyped]
+    from pygments.util import ClassNotFound  # type: ignore[import-untyped]
+
+    try:
+        return get_lexer_by_name(name, stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        pass
+    try:
+        return get_lexer_for_filename(name.split(":")[0], stripnl=False, ensurenl=False)
+    except ClassNotFound:
+        return None
+
+
+@lru_cache(maxsize=256)
+def _class(kind: str) -> str:
+    return next((css for prefix, css in KINDS if kind == prefix or kind.startswith(prefix + ".")), "")

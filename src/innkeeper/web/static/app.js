@@ -1,0 +1,320 @@
+// The one script of the pages: patches by id, forms without a reload, folds, menus, keys, clocks. Everything is
+// declared by data attributes, so that a page needs no script of its own (docs/decisions/0026-web-ui.md).
+const body = document.body, root = document.documentElement;
+const base = body.dataset.base, words = JSON.parse(body.dataset.words);
+const $ = (id) => document.getElementById(id);
+const on = (type, selector, act, options) => document.addEventListener(type, (event) => {
+  const hit = event.target.closest?.(selector);
+  if (hit) act(hit, event);
+}, options);
+const fill = (text, values) => text.replace(/\{(\w+)\}/g, (_, name) => values[name] ?? "");
+
+// Patches: the old element stays and becomes the new one, so that focus, selection, folds and scrolling stay.
+const opened = new Map(); // folds that the person has touched
+function parse(html) {
+  const template = document.createElement("template");
+  template.innerHTML = html;
+  return template.content;
+}
+function morph(old, fresh) {
+  if (old.nodeType !== fresh.nodeType || old.nodeName !== fresh.nodeName) return old.replaceWith(fresh);
+  if (old.nodeType !== Node.ELEMENT_NODE) {
+    if (old.nodeValue !== fresh.nodeValue) old.nodeValue = fresh.nodeValue;
+    return;
+  }
+  if (old.hasAttribute("data-keep") && fresh.hasAttribute("data-keep")) return;
+  const touched = old.matches("[data-fold]") && opened.has(old.getAttribute("aria-controls"));
+  const kept = (name) => (name === "hidden" && opened.has(old.id)) || (name === "aria-expanded" && touched) ||
+    (name === "open" && old.matches("dialog,details")) || (name === "hidden" && old.matches(".menu"));
+  for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(name)) old.removeAttribute(name);
+  for (const { name, value } of fresh.attributes)
+    if (!kept(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (old.matches("textarea,select") && old === document.activeElement) return;
+  if (old.dataset.load && old.dataset.loaded === fresh.dataset.load) return;
+  morphChildren(old, fresh);
+}
+function morphChildren(old, fresh) {
+  let at = old.firstChild;
+  for (const next of [...fresh.childNodes]) {
+    const known = next.id && at?.id !== next.id ? [...old.children].find((one) => one.id === next.id) : null;
+    if (known) old.insertBefore(known, at);
+    else if (!at || (next.id && at.id !== next.id) || (at.id && !next.id)) {
+      old.insertBefore(next, at);
+      continue;
+    }
+    const current = known ?? at;
+    at = current.nextSibling;
+    morph(current, next);
+  }
+  while (at) {
+    const gone = at;
+    at = at.nextSibling;
+    gone.remove();
+  }
+}
+const acts = {
+  put: ({ id, html }) => $(id) && morph($(id), parse(html).firstElementChild),
+  fill: ({ id, html }) => $(id) && morphChildren($(id), parse(html)),
+  del: ({ id }) => $(id)?.remove(),
+  add: ({ in: place, before, html }) => $(place)?.insertBefore(parse(html), before ? $(before) : null),
+  move: ({ in: place, before, id }) => $(place)?.insertBefore($(id), before ? $(before) : null),
+};
+const later = []; // moves of a list in which somebody is
+const inList = (list) => list?.matches(":hover") || list?.contains(document.activeElement);
+function apply(patches) {
+  const follow = atEnd();
+  for (const patch of patches) {
+    if (patch.op === "move" && patch.in === "sessions" && inList($("sessions"))) later.push(patch);
+    else acts[patch.op](patch);
+  }
+  settle();
+  if (follow) toEnd();
+  else if (patches.some((patch) => patch.op !== "put" || patch.id?.startsWith("t-"))) showBelow();
+}
+setInterval(() => {
+  if (later.length && !inList($("sessions"))) later.splice(0).forEach((patch) => $(patch.id) && acts.move(patch));
+}, 500);
+
+// The stream: opened while the page is looked at, again and again until the host answers.
+let source = null, seen = "", wait = 1, retry = 0;
+function connect() {
+  clearTimeout(retry);
+  source?.close();
+  if (!body.dataset.page || document.hidden) return;
+  const query = new URLSearchParams({ page: body.dataset.page, at: body.dataset.at, after: seen });
+  source = new EventSource(`${base}/-/live?${query}`);
+  source.addEventListener("hello", ({ data }) => {
+    const hello = JSON.parse(data);
+    wait = 1;
+    root.classList.remove("away");
+    $("away")?.remove();
+    body.dataset.form = hello.form;
+    for (const field of document.querySelectorAll("input[name=form_token]")) field.value = hello.form;
+    if (hello.files !== body.dataset.files) stale();
+  });
+  source.addEventListener("patch", ({ data, lastEventId }) => { seen = lastEventId; apply(JSON.parse(data)); });
+  source.addEventListener("stale", stale);
+  source.addEventListener("gone", ({ data }) => { source.close(); toast(JSON.parse(data).message, true); });
+  source.onerror = () => {
+    source.close();
+    away(wait);
+    retry = setTimeout(connect, wait * 1000);
+    wait = Math.min(wait * 2, 8);
+  };
+}
+function away(seconds) {
+  root.classList.add("away");
+  const line = $("away") ?? Object.assign(document.createElement("p"), { id: "away", className: "lost", role: "alert" });
+  line.dataset.until = new Date(Date.now() + seconds * 1000).toISOString();
+  line.dataset.text = words.away;
+  if (!line.isConnected) $("main")?.before(line);
+  tick();
+}
+document.addEventListener("visibilitychange", () => {
+  if (document.hidden) setTimeout(() => document.hidden && source?.close(), 5000);
+  else if (!source || source.readyState === 2) connect();
+});
+const stale = () => $("stale") || toast(words.stale, false, { id: "stale", act: words.reload, run: () => location.reload() });
+
+// Toasts
+function toast(message, bad = false, { id = "", act = "", run = null } = {}) {
+  const box = document.createElement("div");
+  box.className = bad ? "toast bad" : "toast";
+  box.id = id;
+  box.setAttribute("role", bad ? "alert" : "status");
+  const line = document.createElement("p");
+  line.textContent = message;
+  box.append(line);
+  const button = (label, does) => {
+    const made = Object.assign(document.createElement("button"), { type: "button", className: "button small ghost" });
+    made.textContent = label;
+    made.onclick = () => { box.remove(); does?.(); };
+    box.append(made);
+  };
+  if (act) button(act, run);
+  button(words.close);
+  $("toasts").append(box);
+  const end = () => (box.matches(":hover,:focus-within") ? setTimeout(end, 2000) : box.remove());
+  if (!bad && !act) setTimeout(end, 6000);
+}
+const say = (text) => { $("said").textContent = text; };
+
+// Forms: sent in place; what was typed stays when it fails.
+async function post(path, form) {
+  const answer = await fetch(path, { method: "POST", body: form, headers: { accept: "application/json" } });
+  if (answer.status === 204) return {};
+  const told = await answer.json().catch(() => ({}));
+  if (!answer.ok) throw Object.assign(new Error(told.message || words.failed), told);
+  return told;
+}
+on("submit", "form[data-live]", async (form, event) => {
+  event.preventDefault();
+  const button = event.submitter;
+  const path = button?.getAttribute("formaction") || form.getAttribute("action");
+  const data = new FormData(form, button);
+  form.setAttribute("aria-busy", "true");
+  if (button) button.disabled = true;
+  form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: { path } }));
+  try {
+    const told = await post(path, data);
+    form.dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: { path, told } }));
+    if (told.to) location.assign(told.to);
+    if (told.said) toast(told.said);
+    form.closest("dialog[data-once]")?.close();
+  } catch (error) {
+    form.dispatchEvent(new CustomEvent("refused", { bubbles: true, detail: { path, error } }));
+    toast([error.message, error.remedy, error.code].filter(Boolean).join(" · "), true);
+  } finally {
+    form.removeAttribute("aria-busy");
+    if (button) button.disabled = false;
+    settle();
+  }
+});
+on("change", "[data-submit]", (field) => field.form.requestSubmit());
+const choosing = new Map();
+on("input", "[data-choose]", (field) => {
+  clearTimeout(choosing.get(field));
+  choosing.set(field, setTimeout(() => choose(field.dataset.choose, field.value), 120));
+});
+on("submit", "form[role=search]", (_, event) => event.preventDefault());
+function choose(name, value) {
+  const form = new FormData();
+  for (const [key, text] of Object.entries({ page: body.dataset.page, name, value, form_token: body.dataset.form })) form.set(key, text);
+  return post(`${base}/-/choose`, form).catch((error) => toast(error.message, true));
+}
+on("click", "[data-choice]", (button) => choose(button.dataset.choice, button.value));
+
+// Folds, menus, dialogs, pieces that load when they are wanted
+on("click", "[data-fold]", (button) => {
+  const region = $(button.getAttribute("aria-controls"));
+  const open = button.getAttribute("aria-expanded") !== "true";
+  button.setAttribute("aria-expanded", open);
+  region.hidden = !open;
+  opened.set(region.id, open);
+  settle();
+});
+on("click", "[data-menu]", (button, event) => {
+  event.preventDefault();
+  const menu = $(button.dataset.menu), open = menu.hidden;
+  closeMenus();
+  menu.hidden = !open;
+  button.setAttribute("aria-expanded", open);
+  settle();
+  if (open) (menu.querySelector("[aria-selected=true],[aria-checked=true]") ?? focusables(menu)[0])?.focus();
+});
+const focusables = (place) => [...place.querySelectorAll("a[href],button:not(:disabled),input:not([type=hidden]),textarea,select,[tabindex='0']")].filter((one) => one.offsetParent);
+function closeMenus(back = false) {
+  for (const menu of document.querySelectorAll(".menu:not([hidden])")) {
+    menu.hidden = true;
+    const opener = document.querySelector(`[data-menu="${CSS.escape(menu.id)}"]`);
+    opener?.setAttribute("aria-expanded", "false");
+    if (back) opener?.focus();
+  }
+}
+document.addEventListener("click", (event) => { if (!event.target.closest(".menu,[data-menu],dialog,.toasts")) closeMenus(); });
+on("click", "[data-dialog]", (button) => { $(button.dataset.dialog).showModal(); settle(); });
+on("click", "[data-close]", (button) => button.closest("dialog").close());
+async function load(place) {
+  if (place.dataset.loaded === place.dataset.load) return;
+  place.dataset.loaded = place.dataset.load;
+  try {
+    const answer = await fetch(place.dataset.load, { headers: { accept: "text/html" } });
+    place.replaceChildren(parse(await answer.text()));
+    settle();
+  } catch { delete place.dataset.loaded; }
+}
+on("click", "[data-copy]", async (button) => {
+  await navigator.clipboard.writeText($(button.dataset.copy)?.textContent ?? button.closest(".code").querySelector("pre").textContent);
+  toast(words.copied);
+});
+
+// Reading: the view follows at the end, and stays everywhere else.
+const main = $("main");
+const atEnd = () => main?.hasAttribute("data-follow") && main.scrollHeight - main.scrollTop - main.clientHeight <= 48;
+function toEnd() { if (main) main.scrollTop = main.scrollHeight; if ($("below")) $("below").hidden = true; }
+const showBelow = () => { if ($("below") && !atEnd()) $("below").hidden = false; };
+main?.addEventListener("scroll", () => { if (atEnd() && $("below")) $("below").hidden = true; }, { passive: true });
+
+// Clocks, in the browser
+const lang = root.lang;
+const unit = (value, name) => new Intl.NumberFormat(lang, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
+function ago(date) {
+  const seconds = (Date.now() - date) / 1000;
+  if (seconds < 60) return words.now;
+  if (seconds < 3600) return unit(Math.floor(seconds / 60), "minute");
+  if (seconds < 86400) return unit(Math.floor(seconds / 3600), "hour");
+  if (seconds < 604800) return date.toLocaleDateString(lang, { weekday: "short" });
+  return date.toLocaleDateString(lang, { day: "numeric", month: "short" });
+}
+const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
+const write = (place, text) => { if (place.textContent !== text) place.textContent = text; };
+function tick() {
+  for (const place of document.querySelectorAll("time[data-ago]")) write(place, ago(new Date(place.dateTime)));
+  for (const place of document.querySelectorAll("[data-since]"))
+    write(place, unit(Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)), "second"));
+  for (const place of document.querySelectorAll("[data-until]")) {
+    const left = Math.max(0, Math.ceil((new Date(place.dataset.until) - Date.now()) / 1000));
+    write(place, fill(place.dataset.text ?? "{clock}", { n: left, clock: clock(left) }));
+  }
+}
+setInterval(tick, 1000);
+function settle() {
+  tick();
+  for (const place of document.querySelectorAll("[data-load]")) if (place.offsetParent) load(place);
+  for (const head of document.querySelectorAll(".code-head:not(:has(button))")) {
+    const button = Object.assign(document.createElement("button"), { type: "button", className: "icon-button small", title: words.copy });
+    button.dataset.copy = "";
+    button.setAttribute("aria-label", words.copy);
+    button.append(parse(words.copy_icon));
+    head.append(button);
+  }
+}
+
+// The composer: its text is kept in this browser until it was sent.
+const text = $("text");
+if (text) {
+  const place = `draft:${text.dataset.draft}`;
+  text.value ||= localStorage.getItem(place) ?? "";
+  text.addEventListener("input", () => localStorage.setItem(place, text.value));
+  $("composer").addEventListener("sent", ({ detail }) => {
+    if (!detail.path.endsWith("/send")) return;
+    text.value = "";
+    localStorage.removeItem(place);
+    toEnd();
+  });
+  text.addEventListener("keydown", (event) => {
+    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    event.preventDefault();
+    if (text.value.trim()) $("composer").requestSubmit($("send"));
+  });
+}
+
+// The list at the left
+const app = $("app");
+on("click", "[data-act]", (button) => {
+  const wide = matchMedia("(min-width: 1024px)").matches;
+  switch (button.dataset.act) {
+    case "fold-list": case "show-list":
+      if (wide) { app.classList.toggle("folded"); document.cookie = `innkeeper_list=${app.classList.contains("folded") ? "folded" : ""};path=${base || "/"};max-age=31536000;samesite=strict`; }
+      else app.classList.toggle("drawer");
+      break;
+    case "drawer": app.classList.remove("drawer"); break;
+    case "end": toEnd(); break;
+  }
+});
+
+// Keys
+const typing = () => document.activeElement?.closest("input:not([type=radio],[type=checkbox]),textarea,select,[contenteditable]");
+document.addEventListener("keydown", (event) => {
+  const { key } = event;
+  if (key === "Escape" && document.querySelector(".menu:not([hidden])")) { closeMenus(true); return event.preventDefault(); }
+  if (typing() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+  const target = { "/": "search", n: "new-session", c: "text" }[key] ?? document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.id;
+  if (!target || !$(target)) return;
+  event.preventDefault();
+  $(target).matches("input,textarea") ? $(target).focus() : $(target).click();
+});
+
+settle();
+toEnd();
+connect();
