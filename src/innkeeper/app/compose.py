@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import Final
 
 from innkeeper._version import running_version
+from innkeeper.app.agents import FOLDER as AGENT_FOLDERS
+from innkeeper.app.agents import AgentSource, QuietAgents
 from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
 from innkeeper.contributions.builtin import activate
@@ -23,6 +25,7 @@ from innkeeper.edge.peer import Attach
 from innkeeper.engine.hub import Hub
 from innkeeper.engine.settings import HubSettings
 from innkeeper.errors import HostError
+from innkeeper.host.agent_tokens import AgentTokens
 from innkeeper.host.agent_writes import AgentWriteRecord
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
@@ -57,18 +60,16 @@ from innkeeper.mcp.servers import ProjectServers
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.edits import EditStore, MemoryEdits
-from innkeeper.ports.endpoints import McpEndpoints
 from innkeeper.ports.git import Git
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
-from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.notes import MemoryNotes, Notes
+from innkeeper.ports.paths import PathFacts
 from innkeeper.ports.processes import Processes
 from innkeeper.ports.questions import Caller
 from innkeeper.ports.records import MemoryRecords, Records
 from innkeeper.ports.settings import SettingsService
 from innkeeper.ports.terminals import NoTerminals, Terminals
-from innkeeper.providers.console import ConsoleProvider
 from innkeeper.providers.spi import Provider
 from innkeeper.settings.config import Settings
 from innkeeper.settings.inputs import secret_variables
@@ -83,6 +84,7 @@ from innkeeper.workspace.git import LocalGit
 from innkeeper.workspace.git.folders import LocalFolders
 from innkeeper.workspace.git.local import GitLimits
 from innkeeper.workspace.note_file import NoteFile
+from innkeeper.workspace.paths import LocalPaths
 from innkeeper.workspace.plugin_copies import LocalPluginCopies
 from innkeeper.workspace.processes import LocalProcesses
 from innkeeper.workspace.pull_requests import GhPullRequests
@@ -97,6 +99,7 @@ log = logging.getLogger(__name__)
 DATABASE: Final = "innkeeper.db"
 CLIENT_PLUGINS: Final = "client-plugins"
 ORPHANS: Final = "orphans.json"
+ATTACHMENTS: Final = "attachments"
 WORKTREES: Final = "worktrees.json"
 SWAPPED: Final = frozenset({"agents"})
 """The parts that `quiet` may swap: the agents beside the console."""
@@ -113,7 +116,7 @@ class Parts:
     processes: Processes
     clock: Clock
     ids: Ids
-    agents: "AgentSource"
+    agents: AgentSource
     tokens: TokenStore = field(default_factory=MemoryTokens)
     """What this host signed in for."""
     holds: HoldMemory = field(default_factory=ForgetfulMemory)
@@ -124,32 +127,24 @@ class Parts:
     """Where customizations are looked for; the home comes with the environment."""
     records: Records = field(default_factory=MemoryRecords)
     """Of what reached agents."""
+    terminals: "TerminalSource" = lambda _environment, _withheld: NoTerminals()
     locations: Notes = field(default_factory=MemoryNotes)
     """Where declarations were written last."""
     edits: EditStore = field(default_factory=MemoryEdits)
     """What turns did to files."""
+    paths: PathFacts = field(default_factory=LocalPaths)
+    """Where paths lead, for the approval rules."""
+    attachments: str | None = None
+    """The directory of snapshots of what was attached: no tool writes there."""
     git: Git | None = None
     """Without it every session works in its folder."""
     worktrees: Notes = field(default_factory=MemoryNotes)
     """The record of the worktrees that this host made."""
-    terminals: "TerminalSource" = lambda _environment, _withheld: NoTerminals()
-
-
-class AgentSource:
-    """Which agents a host has. `console` is built in; others are found in what is installed."""
-
-    def providers(self, gateway: McpGateway, endpoints: McpEndpoints, ids: Ids) -> Sequence[Provider]:
-        """`endpoints` are for agents in processes of their own; the console calls the gateway."""
-        return (ConsoleProvider(gateway, ids),)
-
-
-class QuietAgents(AgentSource):
-    """The console alone: for tests, where no real agent may be started."""
 
 
 def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
     """The adapters of this machine."""
-    processes = LocalProcesses()
+    processes, clock = LocalProcesses(), SystemClock()
     times = GitLimits(settings.limits["git_seconds"], settings.limits["git_checkout_seconds"])
     return Parts(
         store=SqliteLog(
@@ -159,9 +154,9 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             replay_bytes=int(settings.limits["replay_bytes"]),
         ),
         processes=processes,
-        clock=SystemClock(),
+        clock=clock,
         ids=RandomIds(),
-        agents=QuietAgents() if quiet else AgentSource(),
+        agents=QuietAgents() if quiet else _agents(database, settings, processes, clock),
         tokens=standard_store(database.with_name(TOKENS)),
         holds=HeldFile(database.with_name(HELD)),
         granted=GrantedFile(database.with_name(GRANTED)),
@@ -172,12 +167,17 @@ def standard_parts(database: Path, settings: Settings, *, quiet: bool) -> Parts:
             orphans=NoteFile(database.with_name(ORPHANS)),
         ),
         records=RecordFile(database.with_name(RECORDS)),
-        locations=NoteFile(database.with_name(LOCATIONS)),
         edits=EditFiles(database.with_name(SESSIONS)),
+        terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
+        locations=NoteFile(database.with_name(LOCATIONS)),
+        attachments=str(database.with_name(ATTACHMENTS)),
         git=LocalGit(os.environ, processes.guard, times),
         worktrees=NoteFile(database.with_name(WORKTREES)),
-        terminals=lambda environment, withheld: LocalTerminals(processes.guard, environment, withheld=withheld),
     )
+
+
+def _agents(database: Path, settings: Settings, processes: Processes, clock: Clock) -> AgentSource:
+    return AgentSource(database.with_name(AGENT_FOLDERS), settings, processes, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,42 +214,25 @@ class Host:
         )
         host_settings = _host_settings(given)
         conversation = Conversation(self.driver, host_settings)
-        self._processes = parts.processes
-        self._git = parts.git
+        self._processes, self._git = parts.processes, parts.git
         self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
         preferences = Preferences(live, settings, given.inputs, given.environment)
         self._servers, gateway = _join_mcp(self.driver, conversation, parts, given, self._authorization, preferences)
         self._endpoints = _join_endpoints(self._servers, gateway, conversation, parts.ids)
-        outside = Outside(
-            providers=parts.agents.providers(gateway, self._endpoints, parts.ids),
-            mcp=self._servers,
-            gateway=gateway,
-            declarations=self._servers,
-            clock=parts.clock,
-            ids=parts.ids,
-            settings=live,
-            ground=_ground(parts, given),
-            records=parts.records,
-            changes=_changes(parts, given),
-            terminals=parts.terminals(given.environment, secret_variables(settings.input_values)),
-            options={
-                **settings.contribution_settings,
-                "generate_titles": settings.generate_titles,
-                "rich_plan_links": settings.rich_plan_links,
-                "github_references": settings.github_references,
-            },
-            launch=given.launch,
-            pull_requests=GhPullRequests(given.environment),
-            worktrees=_worktrees(parts, settings),
-        )
-        tokens = TokenCommands(conversation.core, self._authorization)
+        providers = parts.agents.providers(gateway, self._endpoints, parts.ids, given.environment)
+        outside = _outside(parts, given, providers, self._servers, gateway, live)
+        tokens = TokenCommands(conversation.core, AgentTokens(providers, self._authorization))
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
         editing = _editing(conversation, parts, given, self._servers, preferences)
         own = {**tokens.table(), **chosen.table(), **editing.table()}
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
-        activate(self.service.contributions, settings.contributions)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
+        self._tell_each_other(editing)
+        activate(self.service.contributions, settings.contributions)
+
+    def _tell_each_other(self, editing: EditingCommands) -> None:
+        """What can be said only once both ends are there."""
         editing.read_by(self.service.read_declarations)
         self._servers.publish_to(self.service.listener)
         self._servers.place_by(self.service.place)
@@ -309,6 +292,39 @@ def _editing(
         conversation.client_language,
         open_to_clients=given.settings.web_control,
         operator_full=given.settings.access == "full",
+    )
+
+
+def _outside(
+    parts: Parts,
+    given: Circumstances,
+    providers: Sequence[Provider],
+    servers: ProjectServers,
+    gateway: Gateway,
+    live: SettingsService,
+) -> Outside:
+    settings = given.settings
+    return Outside(
+        providers=providers,
+        mcp=servers,
+        gateway=gateway,
+        declarations=servers,
+        clock=parts.clock,
+        ids=parts.ids,
+        settings=live,
+        ground=_ground(parts, given),
+        records=parts.records,
+        changes=_changes(parts, given),
+        terminals=parts.terminals(given.environment, secret_variables(settings.input_values)),
+        options={
+            **settings.contribution_settings,
+            "generate_titles": settings.generate_titles,
+            "rich_plan_links": settings.rich_plan_links,
+            "github_references": settings.github_references,
+        },
+        launch=given.launch,
+        pull_requests=GhPullRequests(given.environment),
+        worktrees=_worktrees(parts, settings),
     )
 
 
