@@ -515,6 +515,24 @@ async def test_an_active_client_whose_time_is_up_is_no_more_when_its_session_com
     await world.close()
 
 
+async def test_drafts_of_every_chat_are_back_after_sudden_death():
+    """C42: also in a peer chat, and one that was not in memory."""
+    world = await a_world()
+    client = await world.client("alice")
+    session, chat = await client.new_session()
+    await client.request("createChat", session, chat="ahp-chat:/peer")
+    await client.subscribe("ahp-chat:/peer")
+    for uri in (chat, "ahp-chat:/peer"):
+        await client.echo(client.dispatch(uri, "chat/draftChanged", draft={"text": uri, "origin": USER}))
+    await leave(client, chat, "ahp-chat:/peer", session)
+    await gone(world, session)
+    later = await world.crash()
+    again = await later.client("alice")
+    for uri in (chat, "ahp-chat:/peer"):
+        assert (await again.subscribe(uri))["draft"]["text"] == uri
+    await later.close()
+
+
 # -- drafts ------------------------------------------------------------------------------------------------------------
 
 
