@@ -91,6 +91,8 @@ class View:
     status: int = 200
     noticed: Callable[[], None] | None = None
     """Called whenever somebody looks at the page and something changed in it."""
+    prepare: Callable[[], Awaitable[None]] | None = None
+    """Awaited after a choice of the tab, before the page is looked at again: subscribes what is shown now."""
 
 
 @dataclass(frozen=True, slots=True)

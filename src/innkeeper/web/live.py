@@ -10,7 +10,7 @@ Rules
 
 import asyncio
 import time
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
@@ -110,10 +110,13 @@ class LivePage:
     dirty: set[str] = field(default_factory=set)
     noticed: Callable[[], None] | None = None
     """Called after each look at the page while somebody looks at it."""
+    prepare: Callable[[], Awaitable[None]] | None = None
 
     def html(self, region_id: str) -> str:
-        """The markup of a region, for the page's first paint."""
-        region = next(one for one in self.regions if one.id == region_id)
+        """The markup of a region, for the page's first paint; nothing for a slot that nobody fills."""
+        region = next((one for one in self.regions if one.id == region_id), None)
+        if region is None:
+            return ""
         nodes = self.shown[region_id] = tuple(region.nodes())
         return "".join(markup(node) for node in nodes)
 

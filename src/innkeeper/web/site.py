@@ -153,7 +153,7 @@ class Site:
         view = await self.view(ask, path)
         if isinstance(view, Fragment):
             return view
-        page = LivePage(id, view.regions, ask.choices, noticed=view.noticed)
+        page = LivePage(id, view.regions, ask.choices, noticed=view.noticed, prepare=view.prepare)
         for gone in self.live.add(page):
             self.link.release(gone.held)
         self.hold(page)
@@ -200,7 +200,7 @@ class Site:
             ask = self.ask(request, reader, path)
             ask.params, ask.form = params, form
             if path == "/-/choose":
-                return self._choose(ask)
+                return await self._choose(ask)
             if path == "/-/preferences":
                 return self._prefer(request, ask)
             assert handler is not None
@@ -212,13 +212,15 @@ class Site:
             return JSONResponse(answer) if answer else Response(status_code=204)
         return RedirectResponse(reader.url(done.to), 303)
 
-    def _choose(self, ask: Ask) -> Response:
+    async def _choose(self, ask: Ask) -> Response:
         """A tab sets something of its own page: a search, how far back it reads."""
         page = self.live.get(ask.field("page"))
         if page is None:
             raise Problem(ask.reader.t("web.form_stale"), code="FORM_STALE", status=409)
         name = ask.field("name")
         page.choices[name] = ask.field("value")[:1000]
+        if page.prepare is not None:
+            await page.prepare()
         page.stir(f"choice:{name}")
         return Response(status_code=204)
 

@@ -40,8 +40,8 @@ def event(name: str, data: Any, id: int | None = None) -> str:
 async def stream(site: "Site", request: Request, reader: Reader, id: str, at: str, after: str) -> AsyncIterator[str]:
     """The events for the page `id`, which shows the address `at` and has had the patches up to `after`."""
     ask = site.ask(request, reader, at)
-    yield event("hello", {"files": site.files.fingerprint, "form": ask.form_token})
     page = site.live.get(id)
+    yield event("hello", {"files": site.files.fingerprint, "form": ask.form_token, "fresh": page is None})
     if page is None:
         try:
             opened = await site.open_page(ask, at.partition("?")[0], id)

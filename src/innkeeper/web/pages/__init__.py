@@ -10,11 +10,15 @@ from typing import Final
 from innkeeper.web.asking import Actions, Pages, WebOptions
 
 SUBJECTS: Final = ("home", "chat")
+EXTRAS: Final[tuple[str, ...]] = ()
+"""Modules of `innkeeper.web` that add to the page of a chat (`web.extras`): imported before the first page."""
 MANAGEMENT: Final[tuple[str, ...]] = ()
 
 
 def all_pages(options: WebOptions) -> Pages:
     """Every page that is served."""
+    for name in EXTRAS:
+        import_module(f"innkeeper.web.{name}")
     return [page for name in _served(options) for page in getattr(_module(name), "PAGES", ())]
 
 

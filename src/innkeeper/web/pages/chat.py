@@ -1,29 +1,16 @@
 """The conversation of a session: its page and what a person does there."""
 
 import secrets
-from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
 
 from innkeeper.client import turns
 from innkeeper.web.asking import Actions, Ask, Done, Pages, Problem, View
 from innkeeper.web.conversation import Conversation
+from innkeeper.web.extras import Place, chat_regions, prepare_drawer
 from innkeeper.web.link import LINK
 from innkeeper.web.live import Region, block
-from innkeeper.web.names import chat_path, chat_uri, key_of, session_uri
+from innkeeper.web.names import chat_path, chat_uri, folder, key_of, session_uri
 from innkeeper.web.sidebar import sidebar
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A chat in its session, with their states as they were when the request came."""
-
-    session: str
-    chat: str
-    state: Mapping[str, Any]
-    path: str
-    """Of the chat's page; its actions are below it."""
 
 
 async def place(ask: Ask) -> Place:
@@ -48,7 +35,10 @@ async def show(ask: Ask) -> View:
     conversation = Conversation(ask, at.chat)
 
     def bar() -> str:
-        return ask.render("bar.html", session=link.peek(at.session) or at.state, path=at.path)
+        session = link.peek(at.session) or at.state
+        folders = session.get("workingDirectories") or ()
+        where = folder(str(folders[0]), ask.options.home) if folders else ""
+        return ask.render("bar.html", session=session, folder=where, branch="")
 
     def lost() -> str:
         return ask.render("lost.html", connected=link.connected)
@@ -62,12 +52,13 @@ async def show(ask: Ask) -> View:
         block("lost", lost, (LINK,)),
         Region("log", conversation.nodes, lambda: (at.chat,)),
         block("waiting", lambda: '<div id="waiting"></div>', (at.chat,)),
-        block("tools-left", lambda: '<span id="tools-left"></span>', (at.session,)),
         block("tools-right", right, (at.chat,)),
+        *await chat_regions(ask, at),
     )
     draft = str((chat_state.get("draft") or {}).get("text") or "")
     values = {"send_to": at.path + "/send", "draft": draft, "chat_key": key_of(at.chat)}
-    return View("chat.html", str(at.state.get("title") or ask.reader.t("web.untitled")), regions, values)
+    title = str(at.state.get("title") or ask.reader.t("web.untitled"))
+    return View("chat.html", title, regions, values, prepare=lambda: prepare_drawer(ask, at))
 
 
 def now() -> str:

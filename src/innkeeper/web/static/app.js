@@ -91,6 +91,7 @@ function connect() {
     body.dataset.form = hello.form;
     for (const field of document.querySelectorAll("input[name=form_token]")) field.value = hello.form;
     if (hello.files !== body.dataset.files) stale();
+    if (hello.fresh) for (const [name, value] of chosen) choose(name, value);
   });
   source.addEventListener("patch", ({ data, lastEventId }) => { seen = lastEventId; apply(JSON.parse(data)); });
   source.addEventListener("stale", stale);
@@ -177,7 +178,9 @@ on("input", "[data-choose]", (field) => {
   choosing.set(field, setTimeout(() => choose(field.dataset.choose, field.value), 120));
 });
 on("submit", "form[role=search]", (_, event) => event.preventDefault());
+const chosen = new Map();
 function choose(name, value) {
+  chosen.set(name, value);
   const form = new FormData();
   for (const [key, text] of Object.entries({ page: body.dataset.page, name, value, form_token: body.dataset.form })) form.set(key, text);
   return post(`${base}/-/choose`, form).catch((error) => toast(error.message, true));
