@@ -5,7 +5,7 @@ import importlib.util
 import os
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from innkeeper.ports.mcp import McpRefused
@@ -104,9 +104,22 @@ async def claude(root: Path) -> AsyncIterator[RealAgent]:
             yield agent
 
 
+@asynccontextmanager
+async def acp(root: Path) -> AsyncIterator[RealAgent]:
+    from innkeeper.providers.acp import provider
+    from providers.acp.conftest import simple_program
+
+    async with FakeOpenAI() as llm:
+        answer_as_asked(llm, "shell", command="true")
+        program = simple_program(root, llm.url)
+        async with agents_of(lambda given: provider(replace(given, program=program))[0], root, {}) as agent:
+            yield agent
+
+
 REAL: Mapping[str, tuple[str, Callable[[Path], AbstractAsyncContextManager[RealAgent]]]] = {
     "claude": ("claude_agent_sdk", claude),
     "codex": ("codex_cli_bin", codex),
+    "acp": ("acp", acp),
 }
 """By name: the module that has to be installed, and the agent."""
 

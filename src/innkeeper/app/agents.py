@@ -100,14 +100,14 @@ def looked_at(settings: Settings, folder: Path, environment: Mapping[str, str]) 
 
 
 def agents(given: Iterator[tuple[str, Surroundings]]) -> Iterator[Provider]:
-    """The providers that this version has, for these names and surroundings."""
+    """The providers that this version has, for these names and surroundings. A package may drive several agents."""
     for name, surroundings in given:
         module = f"innkeeper.providers.{name}"
         if find_spec(module) is None:
             continue
         try:
-            provider: Provider = import_module(module).provider(surroundings)
+            made: Provider | tuple[Provider, ...] = import_module(module).provider(surroundings)
         except Exception:
             log.exception("the agent %s is left out", name)
             continue
-        yield provider
+        yield from made if isinstance(made, tuple) else (made,)

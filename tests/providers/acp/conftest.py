@@ -102,7 +102,7 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(params=HOSTS)
 async def host(request: pytest.FixtureRequest, root: Path) -> AsyncIterator[AcpHost]:
-    async with HOSTS[request.param](root) as made:
+    async with HOSTS[request.param](root, more={"MY_SECRET": "HIDDEN", "GITHUB_TOKEN": "HIDDEN"}) as made:
         yield made
 
 

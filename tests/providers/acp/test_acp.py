@@ -16,10 +16,29 @@ import pytest
 from providers.acp.conftest import AcpHost, simple_host
 from providers.agent_host import server_id, session, switch
 from providers.codex.test_approvals import answer, question
+from providers.matrix import cell, known_limit
 from scripted.world import Client, call_of, text_of
 from servers.fake_llm.recording import call, failure, reply, say, think
 
 pytestmark = pytest.mark.anyio
+
+known_limit("acp", "pluginServer", "launch", "a plugin's server reaches the agent only where the host has mounted it")
+known_limit("acp", "plugin", "launch", "ACP has no call for plugins; nothing of them is handed over")
+known_limit(
+    "acp", "skill", "launch", "ACP has no call for skills; what the agent finds in the project by itself is the agent's"
+)
+known_limit("acp", "agent", "launch", "ACP has no call for agents")
+known_limit(
+    "acp", "rule", "launch", "ACP has no call for rules; what the agent reads in the project by itself is the agent's"
+)
+known_limit("acp", "prompt", "launch", "ACP has no call for prompts")
+known_limit("acp", "hook", "launch", "ACP has no call for hooks")
+known_limit(
+    "acp",
+    "ownConfiguration",
+    "launch",
+    "an agent that is known runs in a folder of the host's; another one brings what it is configured with",
+)
 
 
 async def opened(host: AcpHost, uri: str = "ahp-session:/1", **more: Any) -> tuple[Client, str, str]:
@@ -56,6 +75,13 @@ async def test_a_tool_of_a_project_server_is_called_once_and_asked_about_by_the_
         assert len(questions) == 1
 
 
+@cell(
+    "acp",
+    "caller",
+    "runningTurn",
+    "the agent's id of the call where it gives one, else tool and arguments",
+    limit="ACP has no children: every call is the main agent's",
+)
 async def test_a_call_shows_its_contributor_its_input_and_its_result(host: AcpHost) -> None:
     host.rig.declare("memo")
     host.llm.add(reply(call("mcp__memo__echo", text="hi", id="call-1")), reply(say("echoed")))
@@ -120,6 +146,9 @@ async def test_abort_closes_the_stream(host: AcpHost) -> None:
     assert text_of(await client.turn(chat, "again", "t2")) == "second"
 
 
+@cell("acp", "server", "launch", "left out of the list that the agent's session begins with")
+@cell("acp", "server", "nextRequest", "another process takes the session up with what is left")
+@cell("acp", "server", "back", "another process takes the session up with it")
 async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: AcpHost) -> None:
     """C6.1, C6.2: left out at launch; taken away and brought back by another process that takes the session up."""
     host.rig.declare("memo", "other")
@@ -141,6 +170,13 @@ async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: 
     assert "REPLAY" not in str(client.frames), "what is replayed is no news"
 
 
+@cell(
+    "acp",
+    "server",
+    "runningTurn",
+    "the gate refuses at once; the list that the agent asks for is empty",
+    limit="an agent that does not ask again keeps the tools in its list until the turn ends",
+)
 async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host: AcpHost) -> None:
     host.rig.declare("memo", "other")
     hold = asyncio.Event()
@@ -156,6 +192,7 @@ async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host
     assert not host.llm.asked[-1].offers("mcp__memo__echo") and host.llm.asked[-1].offers("mcp__other__echo")
 
 
+@cell("acp", "server", "otherSession", "a process for each session")
 async def test_sessions_do_not_share_their_servers(host: AcpHost) -> None:
     """The trap: one process for several sessions shows each the servers of all."""
     host.rig.declare("memo")
@@ -169,6 +206,13 @@ async def test_sessions_do_not_share_their_servers(host: AcpHost) -> None:
     assert [asked.offers("mcp__memo__echo") for asked in host.llm.asked] == [False, True] and second != uri
 
 
+@cell(
+    "acp",
+    "server",
+    "newSession",
+    "the stored decision; what the agent would read in the project is switched off where it can be",
+    limit="only of agents that are known",
+)
 async def test_what_the_project_declares_is_not_started_by_the_agent_itself(host: AcpHost) -> None:
     """The trap: an adapter that reads the project's own file starts its servers unasked."""
     host.rig.declare("memo")
@@ -216,11 +260,10 @@ async def test_modes_are_what_the_agent_reports_and_plan_is_its_plan(host: AcpHo
 async def test_secrets_of_the_host_do_not_reach_the_agent(host: AcpHost) -> None:
     client, _, chat = await opened(host)
     await client.turn(chat, "one")
-    pid = host.rig.host.service  # the host's own processes are looked through below
-    assert pid is not None
     children = psutil.Process().children(recursive=True)
     environments = [child.environ() for child in children if "acp" in " ".join(line(child))]
-    assert environments and all("MY_SECRET" not in found for found in environments)
+    assert environments and all("HIDDEN" not in found.values() for found in environments)
+    assert host.rig.environment["MY_SECRET"] == "HIDDEN"
 
 
 def line(process: psutil.Process) -> list[str]:

@@ -19,6 +19,7 @@ def command(
 ) -> Command:
     """Makes the folders. Raises OSError."""
     assert profile.program is not None
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
     given = {**inherited(environment), **profile.settings}
     given.update({name: environment[name] for name in profile.keys if environment.get(name)})
     if not share_login:
