@@ -81,6 +81,7 @@ class HostService:
         if self._changes is not None:
             driver.observe(self._changes.observe)
             joined.core.open_by(self._changes.offers, self._changes.open)
+            driver.loading.when_left(self._changes.left)
         table = {**joined.handlers, **(extra or {})}
         driver.serve_commands(Commands(table, joined.ids, joined.drafts.used).run)
         joined.offer_services()

@@ -57,6 +57,12 @@ class Books:
     async def content(self, session: str, digest: str) -> bytes | None:
         return await asyncio.to_thread(self._store.content, session, digest)
 
+    def let_go(self, session: str) -> None:
+        """The session has left memory; its book is read again when it comes back."""
+        if session in self._books and not self._locks[session].locked():
+            del self._books[session]
+            del self._locks[session]
+
     async def drop(self, session: str) -> None:
         """Everything of the session goes."""
         self._books.pop(session, None)

@@ -219,6 +219,11 @@ class Changesets:
         self._left_out.pop(session, None)
         self._noticed = {key for key in self._noticed if key[0] != session}
 
+    def left(self, channel: str) -> None:
+        """A channel has gone from memory and is still stored."""
+        if not self._running.of_session(channel):
+            self._books.let_go(channel)
+
     # -- inside --------------------------------------------------------------------------------------------------
 
     def _after(self, session: str, turn: str) -> None:
