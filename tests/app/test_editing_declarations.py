@@ -180,6 +180,7 @@ async def test_a_session_that_may_only_look_changes_nothing(world: World, config
     }.items():
         found = await world.refused(what, **params)
         assert (found["code"], found["reason"], found["rpc"]) == ("EDIT_READ_ONLY", reason, -32009), what
+        assert (await world.ask(what, **params, dryRun=True))["diff"] if what != "editMigrate" else True
     saved = await world.ask(
         "editDelete",
         "ahp-root://",

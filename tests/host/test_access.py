@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from innkeeper.host.access import UNRESTRICTED_MODES, full_access
+from innkeeper.host.access import UNRESTRICTED_MODES, edit_level, full_access
+from innkeeper.protocol.status import IS_ARCHIVED
 
 
 def session(provider: str = "console", offered: list[str] | None = None, **values: Any) -> Mapping[str, Any]:
@@ -47,3 +48,27 @@ def test_the_effective_value_counts_where_there_are_more_layers_than_the_session
     assert full_access(session(), auto_approve="autoApprove") == "autoApprove"
     assert full_access(session(autoApprove="autoApprove"), auto_approve="default") is None
     assert full_access(session(offered=["default"]), auto_approve="autoApprove") is None
+
+
+@pytest.mark.parametrize(
+    ("state", "chat", "operator", "expected"),
+    [
+        (session(), None, False, ("workspace-write", None)),
+        (session(), {"interactivity": "full"}, True, ("full", None)),
+        (session(autoApprove="autoApprove"), None, False, ("full", None)),
+        (session("codex", sandbox="danger-full-access"), None, False, ("full", None)),
+        ({**session(), "status": IS_ARCHIVED}, None, True, ("read-only", "archived")),
+        (session(), {"status": IS_ARCHIVED}, False, ("read-only", "archived")),
+        (session(), {"interactivity": "read-only"}, True, ("read-only", "readOnlyChat")),
+        (session(mode="plan"), None, True, ("read-only", "mode")),
+        (session("claude", permissionMode="plan"), None, False, ("read-only", "agentMode")),
+        (session("codex", sandbox="read-only"), None, False, ("read-only", "agentMode")),
+        (session("console", sandbox="read-only"), None, False, ("workspace-write", None)),
+        ({}, None, False, ("workspace-write", None)),
+    ],
+)
+def test_what_an_edit_may_do_is_one_table(
+    state: Mapping[str, Any], chat: Mapping[str, Any] | None, operator: bool, expected: Any
+) -> None:
+    """M8.6b: what may only look comes before what may do everything."""
+    assert edit_level(state, chat, operator_full=operator) == expected

@@ -180,8 +180,9 @@ class EditingCommands:
         return sorted(sessions, key=lambda uri: uri != where.session)
 
     async def _writable(self, asker: Asker, params: Params) -> _Where:
+        """To look and to validate is allowed everywhere: a dry run is that (M8.6b)."""
         where = await self._where(params)
-        if where.level == "read-only" and where.reason is not None:
+        if where.level == "read-only" and where.reason is not None and not flag_of(params, "dryRun"):
             lang = self._language(asker.client_id)
             error = HostError("EDIT_READ_ONLY")
             said = f"{error.message(lang)} {text(f'editing.readOnly.{where.reason}', lang=lang)}"
