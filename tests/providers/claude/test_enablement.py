@@ -34,7 +34,8 @@ def system(asked: Asked) -> str:
 @cell("claude", "server", "launch", "left out of `mcp_set_servers`; the host does not start it")
 @cell("claude", "server", "newSession", "the stored decision holds before the agent starts")
 async def test_a_server_that_is_off_at_launch_never_starts_and_is_never_named(host: Rig, llm: FakeAnthropic) -> None:
-    """C6.1: the process check, the tool list, and every word of the request."""
+    """C6.1: the process check, the tool list, and every word of the request. A call of a tool that was not offered goes
+    nowhere. C5.4, the trap of tool search: what the model can call is in the list, nothing is deferred."""
     host.declare("memo", "other")
     client = await host.client()
     first, chat = await session(client, host.work, "claude")
@@ -43,11 +44,12 @@ async def test_a_server_that_is_off_at_launch_never_starts_and_is_never_named(ho
     await client.turn(chat, "hi")
     second, other = await session(client, host.work, "claude", "ahp-session:/2")
     await shown(client, second, "memo", "other")
-    await client.turn(other, "hi")
-    assert len(llm.asked) == 2
-    for asked in llm.asked:
+    llm.add(reply(call("mcp__memo__echo", verbatim=True, text="x")), reply(say("no")))
+    assert text_of(await client.turn(other, "hi")) == "no"
+    assert len(llm.asked) == 3 and "No such tool" in llm.asked[2].last
+    for asked in llm.asked[:2]:
         assert asked.offers("mcp__other__echo") and not asked.offers("mcp__memo__echo")
-        assert not asked.mentions("mcp__memo")
+        assert not asked.mentions("mcp__memo") and not any("ToolSearch" in name for name in asked.names)
     assert host.events("other", "start") and not host.events("memo", "start")
 
 
@@ -97,17 +99,6 @@ async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host
     assert call_of(turn)["status"] == "cancelled" or call_of(turn)["success"] is False
     assert not host.events("memo", "call")
     assert not second.offers("mcp__memo__echo") and second.offers("mcp__other__echo")
-
-
-async def test_a_tool_that_is_called_though_it_was_not_offered_is_not_run(host: Rig, llm: FakeAnthropic) -> None:
-    host.declare("memo", "other")
-    client = await host.client()
-    uri, chat = await session(client, host.work, "claude")
-    await shown(client, uri, "memo", "other")
-    await switch(client, uri, server_id(client, uri, "memo"), False)
-    llm.add(reply(call("mcp__memo__echo", verbatim=True, text="x")), reply(say("no")))
-    assert text_of(await client.turn(chat, "hi")) == "no"
-    assert "No such tool" in llm.asked[1].last and not host.events("memo", "call")
 
 
 async def test_a_call_of_a_project_server_is_asked_about_once_and_on_the_call_itself(
@@ -439,13 +430,3 @@ async def test_nothing_is_written_to_the_persons_or_the_projects_configuration(r
         assert (files(theirs), files(host.work)) == before
         own: Any = json.loads((host.agent_folder / "config" / ".claude.json").read_text())
         assert not any(project.get("disabledMcpServers") for project in (own.get("projects") or {}).values())
-
-
-async def test_tools_are_never_deferred(host: Rig, llm: FakeAnthropic) -> None:
-    """C5.4, the trap of tool search: what the model can call is in the list of the request."""
-    host.declare(*(f"s{number}" for number in range(4)))
-    client = await host.client()
-    _, chat = await session(client, host.work, "claude")
-    await client.turn(chat, "hi")
-    assert all(llm.asked[0].offers(f"mcp__s{number}__echo") for number in range(4))
-    assert not any("ToolSearch" in name for name in llm.asked[0].names)

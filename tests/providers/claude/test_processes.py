@@ -76,7 +76,7 @@ async def test_the_agents_of_a_session_end_with_it(host: Rig, llm: FakeAnthropic
     [pid] = pids(host)
     await client.request("disposeSession", uri)
     await host.until(lambda: not psutil.pid_exists(pid))
-    assert not list((host.agent_folder / "handed").glob("*"))
+    await host.until(lambda: not list((host.agent_folder / "handed").glob("*")))
 
 
 async def test_many_sessions_work_at_once_and_leave_no_process(root: Path, llm: FakeAnthropic) -> None:
@@ -239,3 +239,14 @@ async def test_two_completions_at_once(host: Rig, llm: FakeAnthropic) -> None:
     llm.otherwise = reply(say("same"))
     found = await asyncio.gather(*(host.provider.complete(Completion("Say", str(n))) for n in range(2)))
     assert found == ["same", "same"] and keys(llm)
+
+
+async def test_the_agent_names_the_conversation(root: Path, llm: FakeAnthropic) -> None:
+    """K18: the title is the agent's, after the first words."""
+    llm.when(lambda asked: not asked.names, reply(say("A fine title")))
+    async with claude_host(root, llm, titles=True) as host:
+        client = await host.client()
+        uri, chat = await session(client, host.work, "claude")
+        await client.turn(chat, "tell me about blue")
+        await client.state(uri, lambda state: state["title"] == "A fine title")
+        assert len([asked for asked in llm.asked if not asked.names]) == 1
