@@ -167,6 +167,7 @@ def root_command() -> Any | None:
 
 def pages() -> Mapping[str, str]:
     """The text of every generated page that can be made from what the tree holds, by its path below docs/."""
+    from approvals_page import approvals_page
     from contributions_page import contributions_page
     from protocol_page import protocol_page
     from provider_matrix import matrix_page
@@ -177,6 +178,7 @@ def pages() -> Mapping[str, str]:
         "reference/limits.md": limits_page(),
         "reference/settings.md": settings_page(table),
         "reference/contributions.md": contributions_page(table),
+        "reference/approvals.md": NOTICE + approvals_page(table),
         "reference/provider-matrix.md": NOTICE + matrix_page(table),
     }
     protocol = protocol_page()

@@ -25,6 +25,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "config": "innkeeper.cli.config:config",
         "customizations": "innkeeper.cli.customizations:customizations",
         "why": "innkeeper.cli.why:why",
+        "approvals": "innkeeper.cli.approvals:approvals",
         "doctor": "innkeeper.cli.doctor.command:doctor",
         "completion": "innkeeper.cli.completion:completion",
     }

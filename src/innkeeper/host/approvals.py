@@ -14,7 +14,7 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from typing import Any, Final
@@ -221,17 +221,14 @@ class Approvals:
     # -- what the host knows -------------------------------------------------------------------------------------
 
     def _standing(self, place: str, tool: str) -> Standing:
-        found = self._effective(place)
-        denied = found.deny.get(tool)
-        by_operator = tool in self._settings.denied_tools or denied == "host"
-        return Standing(
-            denied_by="operator" if by_operator else "session" if denied is not None else None,
-            full_access=access.full_access(
-                self._session(place), operator_full=self._settings.full_access, auto_approve=found.auto_approve
-            ),
-            allowed=tool in found.allow,
-            mode=found.mode,
-            managed=tool in self._given.managed,
+        settings, given = self._settings, self._given
+        return standing(
+            self._effective(place),
+            self._session(place),
+            tool,
+            full=settings.full_access,
+            denied=settings.denied_tools,
+            managed=given.managed,
         )
 
     def _session(self, place: str) -> State:
@@ -280,7 +277,7 @@ class Approvals:
         if directories is None:
             directories = session.get("workingDirectories") or ()
         return Ground(
-            roots=tuple(_paths(directories)),
+            roots=tuple(local_paths(directories)),
             home=self._given.home,
             attachment_area=self._given.attachment_area,
             attachments=frozenset(_attached(chat)),
@@ -297,6 +294,27 @@ class Approvals:
         server = customization(session, str(contributor.get("customizationId"))) or {}
         described = (server.get("_meta") or {}).get(SERVER_META) or {}
         return server.get("type") == "mcpServer" and bool(described) and described.get("scope") != "host"
+
+
+def standing(
+    found: Effective,
+    session: State,
+    tool: str,
+    *,
+    full: bool = False,
+    denied: Collection[str] = (),
+    managed: Collection[str] = (),
+) -> Standing:
+    """What the effective configuration, the session's own state and the operator say of a tool."""
+    by = found.deny.get(tool)
+    by_operator = tool in denied or by == "host"
+    return Standing(
+        denied_by="operator" if by_operator else "session" if by is not None else None,
+        full_access=access.full_access(session, operator_full=full, auto_approve=found.auto_approve),
+        allowed=tool in found.allow,
+        mode=found.mode,
+        managed=tool in managed,
+    )
 
 
 def told(verdict: Verdict) -> dict[str, Any]:
@@ -319,7 +337,7 @@ def inline(session: State) -> Inline | None:
     surface = (session.get("_meta") or {}).get(SURFACE)
     if not isinstance(surface, Mapping) or surface.get("kind") != "editorInline":
         return None
-    return Inline(next(_paths((surface.get("target"),)), None))
+    return Inline(next(local_paths((surface.get("target"),)), None))
 
 
 @cache
@@ -382,10 +400,10 @@ def _attached(chat: State) -> Iterator[str]:
     turns = [*(chat.get("turns") or ()), *([chat["activeTurn"]] if chat.get("activeTurn") else [])]
     for turn in turns:
         attachments = (turn.get("message") or {}).get("attachments") or ()
-        yield from _paths(one.get("uri") for one in attachments if one.get("type") == "resource")
+        yield from local_paths(one.get("uri") for one in attachments if one.get("type") == "resource")
 
 
-def _paths(uris: Any) -> Iterator[str]:
+def local_paths(uris: Any) -> Iterator[str]:
     """The local paths among URIs."""
     for uri in uris:
         parts = urlsplit(str(uri or ""))

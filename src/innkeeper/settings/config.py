@@ -20,6 +20,7 @@ from innkeeper.editing.toml.places import line_of
 from innkeeper.editing.toml.reading import TomlInvalid, parse
 from innkeeper.limits import QUESTION_SECONDS
 from innkeeper.ports.settings import Allowance, ConflictPolicy, HotSettings, TrustMode
+from innkeeper.settings.approvals import OperatorApprovals, read_approvals
 from innkeeper.settings.fields import dotted, read_fields
 from innkeeper.settings.problems import Problem, SettingsInvalid, Wrong
 from innkeeper.settings.readers import (
@@ -85,6 +86,8 @@ class Settings:
     gate_child_agents: bool = False
     questions: bool = True
     web_control: bool = True
+    approvals: OperatorApprovals = field(default_factory=OperatorApprovals)
+    """The operator's rules about tool calls."""
     input_values: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     """Where the values of inputs are, by name: `env:NAME` or `keyring`. Never a value (M2.5)."""
     oauth_clients: tuple[Mapping[str, Any], ...] = ()
@@ -137,6 +140,7 @@ FIELDS: Final[Mapping[str, Reader]] = MappingProxyType(
         "gate_child_agents": read_boolean,
         "questions": read_boolean,
         "web_control": read_boolean,
+        "approvals": read_approvals,
         "input_values": read_inputs,
         "oauth_clients": read_oauth_clients,
         "host_servers": read_host_servers,

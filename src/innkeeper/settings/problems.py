@@ -16,7 +16,7 @@ from innkeeper.texts import text
 Kind = Literal["unknown", "near", "expected", "syntax", "encoding", "unreadable", "secret", "exclusive", "preset"]
 Expected = Literal[
     "boolean", "string", "strings", "paths", "path", "count", "seconds", "port", "choice", "choices", "table", "tables",
-    "log", "inputName", "reference", "values",
+    "log", "inputName", "reference", "values", "rule", "expression",
 ]  # fmt: skip
 
 

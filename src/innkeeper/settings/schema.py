@@ -12,6 +12,7 @@ from typing import Any
 
 from innkeeper.editing.toml.writing import value_text
 from innkeeper.ports.settings import Allowance
+from innkeeper.settings.approvals import OperatorApprovals
 from innkeeper.settings.config import FIELDS, HOT, Settings
 from innkeeper.settings.options import DEFAULT_HOST, DEFAULT_PORT
 from innkeeper.settings.problems import Wrong
@@ -71,6 +72,8 @@ def plain_value(value: Any) -> Any:
         return {name: entry for name, entry in chosen.items() if entry is not None}
     if isinstance(value, OperatorServer):
         return _without_secrets(value)
+    if isinstance(value, OperatorApprovals):
+        return value.document()
     if isinstance(value, Mapping):
         return {name: plain_value(entry) for name, entry in value.items()}
     if isinstance(value, (list, tuple)):
