@@ -127,6 +127,22 @@ async def test_a_chat_that_was_cut_is_cut_for_the_agent_too(host: Rig, llm: Fake
     assert said(llm.asked[-1]) == ["from the beginning"]
 
 
+async def test_the_agents_own_command_for_a_new_conversation_is_followed(host: Rig, llm: FakeAnthropic) -> None:
+    """What the agent forgets by itself is forgotten after a restart too."""
+    client = await host.client()
+    _, chat = await session(client, host.work, "claude")
+    await client.turn(chat, "remember blue")
+    assert (await client.turn(chat, "/clear", "t2"))["state"] == "complete"
+    await client.turn(chat, "which colour?", "t3")
+    assert not llm.asked[-1].mentions("remember blue")
+    await host.restart()
+    again = await host.client()
+    await again.subscribe(chat)
+    await again.turn(chat, "and now?", "t4")
+    assert said(llm.asked[-1])[-1] == "and now?" and not llm.asked[-1].mentions("remember blue")
+    assert llm.asked[-1].mentions("which colour?")
+
+
 async def test_an_idle_agent_is_let_go_and_comes_back(host: Rig, llm: FakeAnthropic) -> None:
     """A process is 200 MB, so one that nobody talks to is ended; the conversation is not."""
     client = await host.client()

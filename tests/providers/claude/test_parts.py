@@ -213,7 +213,7 @@ async def test_a_server_inside_the_host_answers_what_mcp_asks_of_it() -> None:
 
     tools = ClientTools(run)
     tools.set([ClientTool("c", {"name": "a tool"}), ClientTool("d", {"name": "a tool"})])  # type: ignore[typeddict-item]
-    assert tools.named("mcp__client__a_tool") == ClientTool("c", {"name": "a tool"})  # type: ignore[typeddict-item]
+    assert tools.named("mcp__client___a_tool") == ClientTool("c", {"name": "a tool"})  # type: ignore[typeddict-item]
     assert tools.named("a_tool") is None
     listed = await tools.handle({"id": 1, "method": "tools/list"})
     assert listed is not None and [tool["name"] for tool in listed["result"]["tools"]] == ["a_tool"]

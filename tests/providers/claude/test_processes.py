@@ -154,6 +154,9 @@ async def test_without_a_login_it_is_listed_with_the_command_that_logs_in_and_a_
         _, chat = await session(client, host.work, "claude")
         await client.turn(chat, "hi")
         assert llm.asked[0].headers["x-api-key"] == "sk-ant-api03-brought"
+        await host.provider.take_token(resource["resource"], "sk-ant-api03-renewed")
+        await client.turn(chat, "hi", "t2")
+        assert llm.asked[1].headers["x-api-key"] == "sk-ant-api03-renewed" and llm.asked[1].mentions("ok")
         await host.provider.take_token(resource["resource"], None)
         assert host.provider.unavailable.code == "AGENT_LOGIN_MISSING"
         with pytest.raises(ProviderError):

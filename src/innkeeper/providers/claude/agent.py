@@ -100,6 +100,7 @@ class ClaudeProvider:
             spawn=self._spawn,
             learnt=self._learnt,
             missing=self._missing,
+            login=lambda: "" if self._token is None else hashlib.sha256(self._token.encode()).hexdigest(),
             adopt=lambda file: transcripts.copy(Path(file), self._config_directory),
             eligible=opening.customizations,
             ids=self._given.ids,

@@ -12,7 +12,8 @@ from typing import Any, Final
 from innkeeper.protocol.chat.state import ToolCallResult
 from innkeeper.providers.spi import ClientTool
 
-NAME: Final = "client"
+NAME: Final = "client_"
+"""No server of a project has a name that ends so (M2.10)."""
 PREFIX: Final = f"mcp__{NAME}__"
 _UNSAFE: Final = re.compile(r"[^A-Za-z0-9_-]")
 

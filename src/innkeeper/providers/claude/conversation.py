@@ -56,6 +56,8 @@ class Shared:
     learnt: Callable[[Any], None]
     """Told what an agent said of itself at its start."""
     missing: Callable[[], ProviderError | None]
+    login: Callable[[], str]
+    """Another text for another login: an agent keeps the one that it was started with."""
     adopt: Callable[[str], None]
     """Copies a transcript of the person's to where the host's agent finds it. Blocks."""
     eligible: Eligible
@@ -101,7 +103,10 @@ class Conversation:
     async def run(self, request: TurnRequest, output: TurnOutput) -> None:
         """One turn; one that comes while the last is still being stopped waits for that. Raises ProviderError."""
         async with self._running:
-            await self._run(request, output)
+            try:
+                await self._run(request, output)
+            finally:
+                self._rest()
 
     async def _run(self, request: TurnRequest, output: TurnOutput) -> None:
         if self._idle is not None:
@@ -130,9 +135,8 @@ class Conversation:
             raise
         finally:
             self.turn = None
-            self._place = (self._place or known).reached(request.turn_id, turn.leaf)
+            self._place = (self._place or known).at(turn.conversation).reached(request.turn_id, turn.leaf)
             output.emit(BackingChanged(self._place.backing()))
-            self._rest()
         if error is not None:
             raise error
 
@@ -181,7 +185,7 @@ class Conversation:
             rules = await asyncio.to_thread(read_rules, given)
             mark = await asyncio.to_thread(given.mark, rules)
             self._tools.set(request.client_tools)
-            mark += self._tools.mark
+            mark += self._tools.mark + self._shared.login()
             if begun is not None or self._cli is None or not self._cli.alive or mark != self._mark:
                 if begun is None:
                     assert known is not None

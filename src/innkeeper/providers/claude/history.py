@@ -48,6 +48,12 @@ class Place:
         more = {"base": self.base, "transcript": self.transcript}
         return kept | {name: value for name, value in more.items() if value is not None}
 
+    def at(self, conversation: str | None) -> "Place":
+        """The agent has begun another conversation by itself, as with its command `/clear`."""
+        if conversation is None or conversation == self.conversation:
+            return self
+        return Place(conversation, told=())
+
     def reached(self, turn_id: str, leaf: str | None) -> "Place":
         """After a turn."""
         if leaf is None:

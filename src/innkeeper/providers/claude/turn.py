@@ -60,6 +60,8 @@ class Running:
         self.over: asyncio.Future[ProviderError | None] = asyncio.get_running_loop().create_future()
         self.leaf: str | None = None
         """The last message of the agent's own that the conversation can be taken back to."""
+        self.conversation: str | None = None
+        """The agent's id of it, as it said last."""
         self.steering: dict[str, str] = {}
         """Messages of the user that wait inside the agent: its id to the host's."""
         self._owner = owner
@@ -248,6 +250,7 @@ class Running:
 
     def _ended(self, message: Message) -> None:
         self._result = message
+        self.conversation = message.get("session_id") or self.conversation
         for name, key in (("inputTokens", "input_tokens"), ("outputTokens", "output_tokens")):
             self._usage[name] = self._usage.get(name, 0) + int((message.get("usage") or {}).get(key) or 0)
         read = int((message.get("usage") or {}).get("cache_read_input_tokens") or 0)
