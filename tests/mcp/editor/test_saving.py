@@ -277,3 +277,22 @@ def test_a_mebibyte_is_edited_in_seconds(workspace: Any) -> None:
     assert time.monotonic() - began < 20
     workspace.editor.delete(workspace.path, workspace.target("root"), "zz", None)
     assert file.read_bytes() == old
+
+
+def test_the_log_says_which_file_and_key_changed_and_never_a_value(
+    workspace: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    """M8.6"""
+    caplog.set_level("DEBUG")
+    workspace.add("root", "a", command="secret-program", env={"A": "secret-value"}, args=["secret-argument"])
+    workspace.save("root", "a", "b", env={"A": "secret-other"})
+    workspace.copy("root", "b", "codex", move=True)
+    workspace.editor.delete(workspace.path, workspace.target("codex"), "b", None)
+    lines = [record.getMessage() for record in caplog.records if record.name.startswith("innkeeper.mcp.editor")]
+    assert [line.split(" of ")[0] for line in lines] == [
+        "added mcpServers.a in .mcp.json",
+        "changed mcpServers.b in .mcp.json",
+        "migrated mcp_servers.b in .codex/config.toml",
+        "deleted mcp_servers.b in .codex/config.toml",
+    ]
+    assert "secret" not in caplog.text

@@ -377,6 +377,27 @@ def test_after_sigkill_every_file_is_whole_and_the_next_writer_cleans_up(workspa
     assert workspace.files() == [".cursor/mcp.json", ".mcp.json"]
 
 
+def test_a_file_that_cannot_be_put_back_does_not_keep_the_other_from_it(
+    workspace: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What went wrong is told, and as much as possible is as it was."""
+    workspace.write(".mcp.json", {"mcpServers": {"a": {"command": "x"}}})
+    workspace.write(".cursor/mcp.json", {"mcpServers": {"b": {"command": "other"}}})
+    before = workspace.read(".mcp.json")
+    undo = replacing.Replacement.undo
+
+    def broken(self: replacing.Replacement) -> None:
+        if self._name == "config.toml":
+            raise OSError(5, "Input/output error")
+        undo(self)
+
+    monkeypatch.setattr(replacing.Replacement, "undo", broken)
+    with pytest.raises(EditUnwritable) as caught:
+        workspace.copy("root", "a", "codex", "b", move=True)
+    assert (caught.value.path, caught.value.detail) == (".codex/config.toml", "Input/output error")
+    assert workspace.read(".mcp.json") == before
+
+
 # -- the loader waits ------------------------------------------------------------------------------------------------
 
 

@@ -56,11 +56,15 @@ def open_folder(workspace: str, file: str) -> Iterator[OpenFolder]:
     opened = [os.open(root, _ROOT)]
     made: list[tuple[int, str]] = []
     try:
-        for part in parts:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(part, dir_fd=opened[-1])
-                made.append((opened[-1], part))
-            opened.append(_step(part, opened[-1]))
+        try:
+            for part in parts:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(part, dir_fd=opened[-1])
+                    made.append((opened[-1], part))
+                opened.append(_step(part, opened[-1]))
+        except BaseException:
+            OpenFolder(opened[-1], name, False, made).remove_made()
+            raise
         yield OpenFolder(opened[-1], name, not parts, made)
     finally:
         for descriptor in reversed(opened):

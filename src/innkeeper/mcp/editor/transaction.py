@@ -9,6 +9,7 @@ Rules
 """
 
 import contextlib
+import logging
 from types import TracebackType
 
 from innkeeper.editing.refusals import EditConflict, EditUnwritable
@@ -17,6 +18,8 @@ from innkeeper.mcp.declarations import holding
 from innkeeper.mcp.declarations.files import Refused
 from innkeeper.mcp.editor.folders import OpenFolder, open_folder
 from innkeeper.mcp.editor.refusals import refused
+
+log = logging.getLogger(__name__)
 
 NEW_FILE_MODE = 0o666
 
@@ -71,17 +74,21 @@ class Transaction:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        failed: tuple[str, OSError] | None = None
         try:
-            for _, replacement in reversed(self._replacements):
-                if kind is None:
-                    replacement.finish()
-                else:
-                    replacement.undo()
+            for file, replacement in reversed(self._replacements):
+                try:
+                    (replacement.finish if kind is None else replacement.undo)()
+                except OSError as fault:  # the others are still taken back
+                    log.error("%s of %s: %s", file, self._workspace, fault.strerror)
+                    failed = failed or (file, fault)
             if kind is not None:
                 for folder in self._folders:
                     folder.remove_made()
         finally:
             self._open.close()
+        if failed is not None and kind is not None:
+            raise _unwritable(*failed) from error
 
 
 def _unwritable(file: str, error: OSError) -> EditUnwritable:
