@@ -17,9 +17,10 @@ from innkeeper.providers.acp.agent import AcpProvider
 from innkeeper.providers.acp.profiles import UNKNOWN, found
 from innkeeper.providers.spi import Provider, Surroundings
 from providers.agent_host import Rig, rig
+from providers.codex.conftest import configure
 from servers.fake_llm.anthropic import FakeAnthropic
 from servers.fake_llm.openai_responses import FakeOpenAI
-from servers.fake_llm.recording import FakeModel
+from servers.fake_llm.recording import Call, FakeModel, call
 
 SIMPLE = Path(__file__).resolve().parents[2] / "servers" / "acp_agent.py"
 NPM = "INNKEEPER_NPM_BIN"
@@ -28,12 +29,14 @@ NPM = "INNKEEPER_NPM_BIN"
 
 @dataclass
 class AcpHost:
-    """A host with one agent. `name` is the agent's, `shell` the tool by which it runs a command."""
+    """A host with one agent. `name` is the agent's, `run` the model's call by which it runs a command that has to be
+    asked about; `plans` says whether the agent has a plan mode."""
 
     rig: Rig
     llm: Any
     name: str
-    shell: str
+    run: Callable[..., Call]
+    plans: bool = True
 
 
 def one(profile_of: Callable[[Surroundings], Any]) -> Callable[[Surroundings], Provider]:
@@ -62,7 +65,7 @@ async def simple_host(root: Path, quirks: str = "", **changes: Any) -> AsyncIter
         program = simple_program(root, llm.url, quirks)
         make = one(lambda given: found(program, {"PATH": ""})[0])
         async with rig(root, make, program=program, **changes) as host:
-            yield AcpHost(host, llm, UNKNOWN.name, "shell")
+            yield AcpHost(host, llm, UNKNOWN.name, lambda command, **more: call("shell", command=command, **more))
 
 
 def npm_program(name: str) -> str | None:
@@ -84,10 +87,27 @@ async def claude_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
         }
         make = one(lambda given: found(program, {"PATH": ""})[0])
         async with rig(root, make, more=more, **changes) as host:
-            yield AcpHost(host, llm, "claude-acp", "Bash")
+            yield AcpHost(host, llm, "claude-acp", lambda command, **more: call("Bash", command=command, **more))
 
 
-HOSTS: dict[str, Callable[..., Any]] = {"simple": simple_host, "claude-agent-acp": claude_host}
+def escalated(command: str, **more: Any) -> Call:
+    """Codex runs the rest in its sandbox without asking."""
+    return call("exec_command", cmd=command, sandbox_permissions="require_escalated", justification="must", **more)
+
+
+@asynccontextmanager
+async def codex_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
+    program = npm_program("codex-acp")
+    if program is None:
+        pytest.skip("npm's @zed-industries/codex-acp is not installed")
+    async with FakeOpenAI() as llm:
+        configure(root / "agent" / "codex-acp" / "codex", llm.url)
+        make = one(lambda given: found(program, {"PATH": ""})[0])
+        async with rig(root, make, **changes) as host:
+            yield AcpHost(host, llm, "codex-acp", escalated, plans=False)
+
+
+HOSTS: dict[str, Callable[..., Any]] = {"simple": simple_host, "claude-agent-acp": claude_host, "codex-acp": codex_host}
 
 
 @pytest.fixture(autouse=True)

