@@ -77,6 +77,7 @@ async def test_the_agents_of_a_session_end_with_it(host: Rig, llm: FakeAnthropic
     await client.request("disposeSession", uri)
     await host.until(lambda: not psutil.pid_exists(pid))
     await host.until(lambda: not list((host.agent_folder / "handed").glob("*")))
+    assert not host.provider.sessions and not pids(host)
 
 
 async def test_many_sessions_work_at_once_and_leave_no_process(root: Path, llm: FakeAnthropic) -> None:

@@ -64,14 +64,14 @@ def _read(file: Path) -> list[dict[str, str]]:
 def agent_info(models: Sequence[SessionModelInfo]) -> AgentInfo:
     return {
         "provider": NAME,
-        "displayName": text("claude.name"),
+        "displayName": "Claude",
         "description": text("claude.description"),
         "models": models,
         "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         "protectedResources": [
             {
                 "resource": RESOURCE,
-                "resource_name": text("claude.resource"),
+                "resource_name": "Anthropic API",
                 "bearer_methods_supported": ["header"],
                 "required": False,
             }
