@@ -2,13 +2,10 @@
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from innkeeper.customizations.eligibility import eligible
-from innkeeper.customizations.testing import everything_on
-from innkeeper.providers.spi import Adopted, BackingChanged, SessionOpening, TurnRequest
+from innkeeper.providers.spi import ProviderError
 from providers.agent_host import Rig, session
 from providers.claude_rig import claude_host, pids
 from scripted.world import text_of
@@ -174,6 +171,8 @@ async def test_conversations_on_disk_are_listed_and_go_on_without_being_written(
         [one] = await host.provider.transcripts(str(host.work))
         assert (one.title, one.directory) == ("what is there?", str(host.work))
         assert await host.provider.transcripts("/somewhere/else") == []
+        with pytest.raises(ProviderError, match="no conversation"):
+            await host.provider.read_transcript("00000000", None)
         adopted = await host.provider.read_transcript(one.id, str(host.work))
         [turn] = adopted.turns
         assert turn["message"]["text"] == "what is there?" and text_of(turn) == "I look.Seen."
@@ -181,31 +180,22 @@ async def test_conversations_on_disk_are_listed_and_go_on_without_being_written(
         assert (tool["toolName"], tool["status"], tool["success"]) == ("Bash", "completed", True)
         assert json.loads(tool["toolInput"])["command"] == "echo seen"
         assert not pids(host)
-        await went_on(host, llm, adopted)
+        await went_on(host, llm, one.id)
+        assert [one.id for one in await host.provider.transcripts(None)] == [one.id], "those of the host are not listed"
     assert {path: path.read_bytes() for path in folder.rglob("*.jsonl")} == before
 
 
-class Output:
-    """A `TurnOutput` that keeps what it is told."""
-
-    def __init__(self) -> None:
-        self.signals: list[Any] = []
-
-    def emit(self, signal: Any) -> None:
-        self.signals.append(signal)
-
-
-async def went_on(host: Rig, llm: FakeAnthropic, adopted: Adopted) -> None:
-    """A turn with what was adopted has what was said before, in a conversation of its own."""
-    nothing = eligible((), everything_on("s"))
-    agent = await host.provider.open_session(SessionOpening("s", [str(host.work)], {}, nothing))
-    message: Any = {"text": "and now?", "origin": {"kind": "user"}}
-    request = TurnRequest(
-        "s", "c", "t2", message, "and now?", (), adopted.turns, (), {}, nothing, backing=adopted.backing
-    )
-    output: Any = Output()
-    await agent.run_turn(request, output)
+async def went_on(host: Rig, llm: FakeAnthropic, transcript: str) -> None:
+    """A session made of it has what was said before, and goes on in a conversation of its own. No agent is started for
+    it before its first turn."""
+    client = await host.client()
+    adopted = {"provider": "claude", "transcript": transcript, "session": "ahp-session:/adopted"}
+    await client.request("x-innkeeper/transcripts/adopt", **adopted)
+    state = await client.subscribe("ahp-session:/adopted")
+    chat = state["defaultChat"]
+    [turn] = (await client.subscribe(chat))["turns"]
+    assert text_of(turn) == "I look.Seen." and not pids(host)
+    await client.turn(chat, "and now?", "t2")
     assert said(llm.asked[-1]) == ["what is there?", "I look.", "Seen.", "and now?"]
-    last = [signal for signal in output.signals if isinstance(signal, BackingChanged)][-1]
-    assert last.data["conversation"] != adopted.backing["conversation"] and "transcript" not in last.data
-    await agent.close()
+    kept = client.states["ahp-session:/adopted"]["_meta"]["x-innkeeper/backings"][chat]
+    assert kept["conversation"] != transcript and "transcript" not in kept

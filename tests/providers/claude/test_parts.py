@@ -239,9 +239,9 @@ def test_transcripts_that_make_no_sense_are_passed_over(tmp_path: Path) -> None:
         {"type": "custom-title", "customTitle": "Named"},
     ]
     (folder / "good.jsonl").write_text("\n".join(map(json.dumps, lines)))
-    [one] = transcripts.listed([tmp_path], "/w")
+    [one] = transcripts.listed(tmp_path, "/w")
     assert (one.id, one.title, one.directory) == ("good", "Named", "/w")
-    adopted = transcripts.read([tmp_path], "good", None)
+    adopted = transcripts.read(tmp_path, "good", None)
     assert adopted is not None and [turn["id"] for turn in adopted.turns] == ["u1"]
-    assert transcripts.read([tmp_path], "../good", None) is None
-    assert transcripts.read([tmp_path], "good", "/elsewhere") is None
+    assert transcripts.read(tmp_path, "../good", None) is None
+    assert transcripts.read(tmp_path, "good", "/elsewhere") is None

@@ -149,15 +149,15 @@ class ClaudeProvider:
         return "".join(said).strip()
 
     async def transcripts(self, directory: str | None) -> list[Transcript]:
-        """Of the person's own agent, and of this host's."""
+        """Of the person's own agent; those of this host are among them where it shares their directory."""
         from innkeeper.providers.claude import transcripts
 
-        return await asyncio.to_thread(transcripts.listed, self._config_directories(), directory)
+        return await asyncio.to_thread(transcripts.listed, self._theirs, directory)
 
     async def read_transcript(self, id: str, directory: str | None) -> Adopted:
         from innkeeper.providers.claude import transcripts
 
-        found = await asyncio.to_thread(transcripts.read, self._config_directories(), id, directory)
+        found = await asyncio.to_thread(transcripts.read, self._theirs, id, directory)
         if found is None:
             raise ProviderError("TRANSCRIPT_UNKNOWN", text("error.TRANSCRIPT_UNKNOWN.meaning", agent=AGENT))
         return found
@@ -183,8 +183,9 @@ class ClaudeProvider:
             return own_directory(self._given.environment)
         return self._given.directory / "config"
 
-    def _config_directories(self) -> list[Path]:
-        return list(dict.fromkeys((own_directory(self._given.environment), self._config_directory)))
+    @property
+    def _theirs(self) -> Path:
+        return own_directory(self._given.environment)
 
     def _login(self) -> str:
         program = shlex.quote(str(install.binary(self._given.program)))

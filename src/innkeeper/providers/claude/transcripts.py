@@ -9,7 +9,7 @@ Rules
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -28,9 +28,9 @@ HEAD_BYTES: Final = 256 * 1024
 Entry = dict[str, Any]
 
 
-def listed(configs: Sequence[Path], directory: str | None) -> list[Transcript]:
-    """Newest first, of one directory or all."""
-    files = [file for config in configs for file in (config / "projects").glob("*/*.jsonl")]
+def listed(config: Path, directory: str | None) -> list[Transcript]:
+    """Newest first, of one directory or all. `config` is a configuration directory of the agent."""
+    files = list((config / "projects").glob("*/*.jsonl"))
     found: list[Transcript] = []
     for file in sorted(files, key=_changed, reverse=True):
         if len(found) >= LISTED:
@@ -41,15 +41,14 @@ def listed(configs: Sequence[Path], directory: str | None) -> list[Transcript]:
     return found
 
 
-def read(configs: Sequence[Path], id: str, directory: str | None) -> Adopted | None:
+def read(config: Path, id: str, directory: str | None) -> Adopted | None:
     """None where there is no such conversation. `id` is never used as a path."""
-    for config in configs:
-        for file in (config / "projects").glob("*/*.jsonl"):
-            if file.stem == id and (directory is None or (_about(file) or _NONE).directory == directory):
-                turns = list(_turns(file))
-                points = tuple((turn["id"], leaf) for turn, leaf in turns if leaf is not None)
-                place = Place(id, points, transcript=str(file))
-                return Adopted([turn for turn, _ in turns], place.backing())
+    for file in (config / "projects").glob("*/*.jsonl"):
+        if file.stem == id and (directory is None or (_about(file) or _NONE).directory == directory):
+            turns = list(_turns(file))
+            points = tuple((turn["id"], leaf) for turn, leaf in turns if leaf is not None)
+            place = Place(id, points, transcript=str(file))
+            return Adopted([turn for turn, _ in turns], place.backing())
     return None
 
 
