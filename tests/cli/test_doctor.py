@@ -3,6 +3,7 @@
 import json
 import resource
 import socket
+import sys
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -27,8 +28,8 @@ def test_doctor_finds_everything_at_once_and_says_so_in_json(inside: Any) -> Non
     assert found["version"] == 1
     ids = [check["id"] for check in found["checks"]]
     for id in (
-        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "configuration", "data", "lock",
-        "port", "disk", "openFiles", "watches", "agent.console",
+        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "grammar", "configuration", "data",
+        "lock", "port", "disk", "openFiles", "watches", "agent.console",
     ):  # fmt: skip
         assert id in ids
     assert {check["state"] for check in found["checks"]} <= {"ok", "warn", "fail"}
@@ -55,6 +56,14 @@ def test_a_broken_configuration_fails_with_its_place(inside: Any, tmp_path: Path
 
 def test_platforms_are_told_apart() -> None:
     assert [checks.check_platform(name).state for name in ("linux", "darwin", "win32")] == ["ok", "warn", "fail"]
+
+
+def test_a_missing_grammar_is_a_warning_because_every_command_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """K16."""
+    assert checks.check_grammar().state == "ok"
+    monkeypatch.setitem(sys.modules, "tree_sitter_bash", None)
+    found = checks.check_grammar()
+    assert (found.state, bool(found.remedy)) == ("warn", True)
 
 
 def test_a_data_directory_that_cannot_be_made_fails(tmp_path: Path) -> None:

@@ -69,6 +69,15 @@ def check_git() -> Check:
     return Check("git", "ok", found)
 
 
+def check_grammar() -> Check:
+    """Without the grammar of command lines each of them is asked about (K16)."""
+    from innkeeper.host.approval.shell.grammar import load
+
+    if load() is None:
+        return Check("grammar", "warn", text("approval.shell.noParser"), text("cli.doctor.grammar.remedy"))
+    return Check("grammar", "ok", "tree-sitter-bash")
+
+
 def check_data(machine: Machine) -> Check:
     """Whether a host could write there; a directory that does not exist yet is judged by the one that would hold it."""
     path = machine.data
@@ -187,6 +196,7 @@ def all_checks(machine: Machine) -> Iterator[Check]:
         ("mcp", check_mcp),
         ("extras", check_extras),
         ("git", check_git),
+        ("grammar", check_grammar),
         ("configuration", lambda: check_configuration(machine)),
         ("data", lambda: check_data(machine)),
         ("lock", lambda: check_lock(machine)),
