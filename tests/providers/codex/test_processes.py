@@ -126,7 +126,7 @@ async def test_commands_of_an_aborted_turn_do_not_outlive_it(host: Rig, llm: Fak
     client.start_turn(chat, "go")
     await host.until(lambda: len(sleeping()) >= 2)
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
-    await client.ended(chat)
+    assert (await client.ended(chat))["state"] == "cancelled"
     await host.until(lambda: not sleeping(), 5)
 
 
