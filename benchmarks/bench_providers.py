@@ -1,105 +1,115 @@
-"""Start, first reply and memory of the real agents, each before a fake of its model's API (issue 6 §7).
+"""Agents: how long until one is there and until its first word, and how much memory sessions take (issue 6 §7).
 
-python benchmarks/bench_providers.py [--agent claude …] [--sessions 1 5 20] [--json]
-
-For each agent and number of sessions: seconds from opening the sessions to the end of their first turns, seconds of a
-second turn of one session, and the memory of the agent's processes (proportional set size where the system has it, so
-that shared pages are counted once). An agent whose extra is not installed is left out.
+Run: python benchmarks/bench_providers.py [--sessions N] [codex] [acp] …
+Goals: at most 1.5 s until a session is there, and a first word within 1 s more; measured with a model that answers at
+once. Memory is what the agent's processes have in RAM, shared pages counted by their share where the system says it.
+Agents that are not installed are passed over.
 """
 
 import argparse
 import asyncio
-import json
+import contextlib
+import os
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import psutil
 
-sys.path.append(str(Path(__file__).resolve().parent.parent / "tests"))
+TESTS = Path(__file__).resolve().parent.parent / "tests"
+sys.path.append(os.fspath(TESTS))
 
-from innkeeper.customizations.eligibility import eligible
-from innkeeper.customizations.testing import everything_on
-from innkeeper.providers.spi import ProviderSession, SessionOpening, TurnRequest
-from providers.real_agents import REAL, RealAgent, missing
+from innkeeper.providers.spi import SessionOpening, TextDelta  # noqa: E402
+from providers.real_agents import REAL, RealAgent, missing  # noqa: E402
+from providers.test_contract import NOTHING, Recorder, request  # noqa: E402
 
+START_GOAL = 1.5
+WORD_GOAL = 1.0
 MIB = 1024 * 1024
-NOTHING = eligible((), everything_on("s"))
 
 
-class Silent:
-    """A `TurnOutput` of turns in which nothing is asked."""
-
-    def emit(self, signal: object) -> None:
-        return
-
-
-async def turn(session: ProviderSession, agent: RealAgent, name: str, number: int) -> None:
-    message: Any = {"text": agent.says, "origin": {"kind": "user"}}
-    output: Any = Silent()
-    request = TurnRequest(name, f"{name}/c", f"t{number}", message, agent.says, (), (), (), {}, NOTHING)
-    await session.run_turn(request, output)
+def memory(before: set[psutil.Process]) -> float:
+    """MiB of the processes that have come since."""
+    total = 0
+    for process in set(psutil.Process().children(recursive=True)) - before:
+        with contextlib.suppress(psutil.Error):
+            full = process.memory_full_info()
+            total += getattr(full, "pss", full.rss)
+    return total / MIB
 
 
-async def measured(name: str, count: int) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        async with REAL[name][1](Path(folder)) as agent:
-            provider = agent.make()
-            before = set(psutil.Process().children(recursive=True))
-            began = time.perf_counter()
-            openings = [SessionOpening(f"s{n}", [agent.directory], {}, NOTHING) for n in range(count)]
-            sessions = await asyncio.gather(*(provider.open_session(opening) for opening in openings))
-            await asyncio.gather(*(turn(one, agent, f"s{n}", 1) for n, one in enumerate(sessions)))
-            first = time.perf_counter() - began
-            began = time.perf_counter()
-            await turn(sessions[0], agent, "s0", 2)
-            second = time.perf_counter() - began
-            processes = set(psutil.Process().children(recursive=True)) - before
-            found = {
-                "agent": name,
-                "sessions": count,
-                "first_seconds": round(first, 2),
-                "second_seconds": round(second, 3),
-                "processes": len(processes),
-                "memory_mib": round(sum(map(memory, processes)) / MIB),
-            }
-            await asyncio.gather(*(one.close() for one in sessions))
-            return found
+class First(Recorder):
+    """Notes when the first word came."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.at: float | None = None
+
+    def emit(self, signal: Any) -> None:
+        if self.at is None and isinstance(signal, TextDelta):
+            self.at = time.perf_counter()
+        super().emit(signal)
 
 
-def memory(process: psutil.Process) -> int:
-    try:
-        found = process.memory_full_info()
-        return int(getattr(found, "pss", None) or found.rss)
-    except psutil.Error:
-        return 0
+async def one_session(agent: RealAgent) -> tuple[float, float, Any, Any]:
+    """Seconds until the session is there, and from the message to the first word."""
+    began = time.perf_counter()
+    provider = agent.make()
+    session = await provider.open_session(SessionOpening("s", [agent.directory], {}, NOTHING))
+    there = time.perf_counter()
+    output = First()
+    await session.run_turn(request(agent.says), output)
+    assert output.at is not None
+    return there - began, output.at - there, provider, session
 
 
-def main(arguments: Sequence[str]) -> int:
+async def measure(name: str, made: Callable[[Path], AbstractAsyncContextManager[RealAgent]], sessions: int) -> bool:
+    before = set(psutil.Process().children(recursive=True))
+    async with in_folder(made) as agent:
+        start, word, provider, session = await one_session(agent)
+        alone = memory(before)
+        began = time.perf_counter()
+        more = await asyncio.gather(
+            *(
+                provider.open_session(SessionOpening(f"s{n}", [agent.directory], {}, NOTHING))
+                for n in range(sessions - 1)
+            )
+        )
+        await asyncio.gather(*(one.run_turn(request(agent.says, f"c{n}"), Recorder()) for n, one in enumerate(more)))
+        taken = time.perf_counter() - began
+        many = memory(before)
+        for one in (session, *more):
+            await one.close()
+    good = start <= START_GOAL and word <= WORD_GOAL
+    print(f"{name}: there after {start:.2f} s (goal {START_GOAL}), first word after {word:.2f} s (goal {WORD_GOAL})")
+    print(f"{name}: {alone:.0f} MiB with one session; {many:.0f} MiB with {sessions}, {taken:.2f} s for a turn in each")
+    return good
+
+
+@asynccontextmanager
+async def in_folder(made: Callable[[Path], AbstractAsyncContextManager[RealAgent]]) -> AsyncIterator[RealAgent]:
+    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
+        async with made(Path(folder)) as agent:
+            yield agent
+
+
+def main(agents: Mapping[str, Any] = REAL) -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--agent", nargs="*", default=list(REAL))
-    parser.add_argument("--sessions", nargs="*", type=int, default=[1, 5, 20])
-    parser.add_argument("--json", action="store_true")
-    given = parser.parse_args(arguments)
-    rows = []
+    parser.add_argument("--sessions", type=int, default=20)
+    parser.add_argument("agent", nargs="*", default=list(agents))
+    given = parser.parse_args()
+    good = True
     for name in given.agent:
         if (why := missing(name)) is not None:
-            print(f"{name}: {why}", file=sys.stderr)
+            print(f"{name}: passed over, {why}")
             continue
-        rows += [asyncio.run(measured(name, count)) for count in given.sessions]
-    if given.json:
-        print(json.dumps(rows))
-        return 0
-    for row in rows:
-        print(
-            f"{row['agent']:8} {row['sessions']:3} sessions  first turns {row['first_seconds']:6.2f} s  "
-            f"second turn {row['second_seconds']:6.3f} s  {row['processes']} processes {row['memory_mib']} MiB"
-        )
-    return 0
+        good &= asyncio.run(measure(name, agents[name][1], given.sessions))
+    return 0 if good else 1
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())
