@@ -1,5 +1,7 @@
 """Each default of the shell table, and what it is not allowed with (reference §5.11, row 10; K16)."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from innkeeper.host.approval import Call, Ground, Standing, decide
@@ -332,3 +334,10 @@ HARMFUL = (
 @pytest.mark.parametrize("script", HARMFUL.split("|"))
 def test_a_script_of_sed_that_may_do_more_is_not(script):
     assert not is_harmless(script)
+
+
+def test_several_threads_may_judge_at_once():
+    """The host decides in threads."""
+    lines = [*APPROVED, *(command for command, _ in ASKED)] * 3
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(decided, lines)) == [decided(line) for line in lines]

@@ -65,15 +65,16 @@ class Trouble(Exception):
 
 
 def load() -> Parse | None:
-    """The parser, None where its library is missing or unfit."""
+    """The parser, None where its library is missing or unfit. It may be used by several threads."""
     try:
         import tree_sitter
         import tree_sitter_bash
 
-        parser = tree_sitter.Parser(tree_sitter.Language(tree_sitter_bash.language()))
+        language = tree_sitter.Language(tree_sitter_bash.language())
+        tree_sitter.Parser(language)
     except Exception:
         return None
-    return lambda source: parser.parse(source).root_node
+    return lambda source: tree_sitter.Parser(language).parse(source).root_node
 
 
 def commands_of(line: str, parse: Parse) -> Sequence[Command]:
