@@ -91,6 +91,7 @@ async def test_nothing_to_commit_an_unmerged_tree_and_no_identity_are_said_by_co
     repository.write("a", "1")
     nobody(repository)
     await refused("GIT_IDENTITY", repository, git)
+    assert repository.git("status", "--porcelain").strip() == "?? a", "nothing was staged on the way"
 
 
 async def test_during_a_merge_with_conflicts_nothing_is_committed(git: LocalGit, repository: RealRepository) -> None:
