@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 from innkeeper.limits import BACKING_BYTES
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, EligibleServer, HookRun
 from innkeeper.providers.claude import content, history, servers, transcripts
+from innkeeper.providers.claude.cli import Unanswered
 from innkeeper.providers.claude.client_tools import ClientTools
 from innkeeper.providers.claude.handing import handed, lay_out, read_rules
 from innkeeper.providers.claude.history import Place, Start, place, start, uuid_of
 from innkeeper.providers.claude.permissions import _answers, intent_of
 from innkeeper.providers.claude.process import _message
 from innkeeper.providers.claude.turn import Running, masked
-from innkeeper.providers.spi import Branch, ClientTool, InputAnswer, ToolCompleted, ToolStarted
+from innkeeper.providers.spi import Branch, ClientTool, InputAnswer, ProviderError, ToolCompleted, ToolStarted
 
 pytestmark = pytest.mark.anyio
 
@@ -245,3 +246,44 @@ def test_transcripts_that_make_no_sense_are_passed_over(tmp_path: Path) -> None:
     assert adopted is not None and [turn["id"] for turn in adopted.turns] == ["u1"]
     assert transcripts.read(tmp_path, "../good", None) is None
     assert transcripts.read(tmp_path, "good", "/elsewhere") is None
+
+
+class Told:
+    """The control requests of an agent; `answers` may raise."""
+
+    def __init__(self, listed: list[str], error: str | None = None) -> None:
+        self.listed, self.error = listed, error
+        self.requests: list[Any] = []
+
+    async def control(self, subtype: str, **request: Any) -> Any:
+        self.requests.append((subtype, request))
+        if self.error is not None:
+            raise Unanswered(f"{subtype}: Exception: {self.error}")
+        return {"mcpServers": [{"name": name, "status": "pending"} for name in self.listed]}
+
+
+async def test_what_was_taken_away_is_read_back_and_a_status_means_nothing() -> None:
+    """C6.2-C6.4: a server that is still there is an error; an equal set is not told again."""
+    cli: Any = Told(["memo"])
+    served = servers.Served(cli)
+    memo = servers.Wanted({"memo": {"type": "http"}}, {"memo": "id"})
+    assert list(await served.set(memo, client_tools=False)) == ["memo"]
+    await served.set(memo, client_tools=False)
+    assert [subtype for subtype, _ in cli.requests] == ["mcp_set_servers", "mcp_status", "mcp_status"]
+    with pytest.raises(ProviderError, match="memo"):
+        await served.set(servers.Wanted(), client_tools=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [("Unsupported control request subtype", "AGENT_UNSUPPORTED"), ("TimeoutError", "AGENT_UNRESPONSIVE")],
+)
+async def test_an_agent_that_does_not_take_its_servers_runs_no_turn(error: str, code: str) -> None:
+    """M7.8, C6.4: what failed is not taken for applied."""
+    cli: Any = Told([], error)
+    served = servers.Served(cli)
+    for _ in range(2):
+        with pytest.raises(ProviderError) as failed:
+            await served.set(servers.Wanted({"memo": {}}), client_tools=False)
+        assert failed.value.error_type == code
+    assert len(cli.requests) == 2, "it is told again"

@@ -16,7 +16,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible, EligiblePlugin, EligibleServer
 from innkeeper.ports.endpoints import McpEndpoints, Who
@@ -29,6 +29,9 @@ from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
+
+UNSUPPORTED: Final = "Unsupported control request"
+"""How the agent answers a request that it does not know."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,9 @@ class Served:
                 listed = await self._listed()
             except Unanswered as error:
                 log.warning("the agent did not take its servers: %s", str(error).partition(":")[0])
+                if UNSUPPORTED in str(error):  # another version, which lacks what enablement needs (M7.8)
+                    missing = text("error.AGENT_UNSUPPORTED.meaning", agent="Claude", missing="mcp_set_servers")
+                    raise ProviderError("AGENT_UNSUPPORTED", missing) from error
                 raise ProviderError(
                     "AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent="Claude")
                 ) from error
