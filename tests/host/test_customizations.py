@@ -325,6 +325,10 @@ async def test_list_why_pin_and_unpin(world, client, project):
     assert next(s for s in pinned["item"]["scopes"] if s["scope"] == "global")["pinned"] is True
     assert [d.pinned for d in world.driver.decisions.decisions] == [True]
     await client.state(session, lambda s: named(s, "memo").get("enablement") == [{"kind": "global", "enabled": True}])
+    again = await client.request("x-innkeeper/customizations/list", session, history=True)
+    assert next(item for item in again["items"] if item["id"] == id)["pinned"] == ["global"]
+    assert all("pinned" not in item for item in again["items"] if item["id"] != id)
+    assert again["history"][0]["occasion"] == "launch" and len(again["history"][0]["items"]) > 1
     await client.request("x-innkeeper/customizations/unpin", session, id=id, scope="global")
     assert not world.driver.decisions.decisions
     answer = await client.request("x-innkeeper/customizations/why", session, name="memo", history=True)

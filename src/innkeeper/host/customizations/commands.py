@@ -39,7 +39,12 @@ class CustomizationCommands:
         return {PREFIX + verb: handler for verb, handler in verbs.items()}
 
     async def listed(self, asker: Asker, params: Params) -> object:
-        return {"items": tree(await self._read(params))}
+        """The tree; with `history`, every record about the session."""
+        resolution = await self._read(params)
+        answer: dict[str, Any] = {"items": tree(resolution, self._customizations.overlay)}
+        if params.get("history") is True:
+            answer["history"] = await self._handover.history(resolution.context.session)
+        return answer
 
     async def why(self, asker: Asker, params: Params) -> object:
         """Every item that the name may mean; with `history`, the records about it."""

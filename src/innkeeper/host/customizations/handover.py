@@ -96,8 +96,8 @@ class Handover:
         record = self._audits.get(session)
         return None if record is None else record.verdict_on(id)
 
-    async def history(self, session: str, name: str) -> Sequence[Mapping[str, Any]]:
-        """The records about a session in which an item of that name or id is named, oldest first."""
+    async def history(self, session: str, name: str | None = None) -> Sequence[Mapping[str, Any]]:
+        """The records about a session in which an item of that name or id is named, oldest first; None: all."""
         return history_of(await self._records.read(), session, name)
 
     # -- inside --------------------------------------------------------------------------------------------------
@@ -138,14 +138,16 @@ class Handover:
             kept.pop(session, None)
 
 
-def history_of(records: Sequence[Mapping[str, Any]], session: str | None, name: str) -> Sequence[Mapping[str, Any]]:
+def history_of(
+    records: Sequence[Mapping[str, Any]], session: str | None, name: str | None
+) -> Sequence[Mapping[str, Any]]:
     """Of these records, those that name the item, each with that item alone, and every request's tools, because a tool
-    that is not in a list is what is looked for. `session` None: of every session."""
+    that is not in a list is what is looked for. `session` None: of every session; `name` None: of every item."""
     found: list[Mapping[str, Any]] = []
     for record in records:
         if session is not None and record.get("session") != session:
             continue
-        if record.get("kind") == "exposure":
+        if name is None or record.get("kind") == "exposure":
             found.append(record)
         else:
             items = [item for item in record.get("items", ()) if name in (item.get("name"), item.get("id"))]

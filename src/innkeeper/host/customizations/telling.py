@@ -7,21 +7,22 @@ from collections.abc import Mapping
 from typing import Any
 
 from innkeeper.customizations.eligibility import verdicts
-from innkeeper.customizations.enablement import Overlay
+from innkeeper.customizations.enablement import SCOPES, Overlay, slot_in
 from innkeeper.customizations.explain import ProviderVerdict, explain
 from innkeeper.customizations.items import ServerItem
 from innkeeper.customizations.places import Pending
 from innkeeper.customizations.resolution import Item, Resolution
 from innkeeper.ports.customizations import WithheldReason
+from innkeeper.ports.decisions import Scope
 
 
-def tree(resolution: Resolution) -> list[dict[str, Any]]:
-    """Every item, children in their containers."""
+def tree(resolution: Resolution, overlay: Overlay | None = None) -> list[dict[str, Any]]:
+    """Every item, children in their containers; with the scopes that `overlay` holds pinned."""
     reasons = verdicts(resolution)
     top: list[dict[str, Any]] = []
     children: dict[str, list[dict[str, Any]]] = {}
     for item in resolution.items.values():
-        row = _row(item, reasons[item.id])
+        row = _row(item, reasons[item.id], _pinned(item, resolution, overlay))
         if item.container is None:
             children[item.id] = []
             top.append({**row, "children": children[item.id]})
@@ -38,7 +39,7 @@ def explained(
     return None if explanation is None else explanation.to_json()
 
 
-def _row(item: Item, reason: WithheldReason | None) -> dict[str, Any]:
+def _row(item: Item, reason: WithheldReason | None, pinned: list[Scope]) -> dict[str, Any]:
     verdict = item.verdict
     decided = () if isinstance(verdict, Pending) else verdict.enablement
     raw = item.raw
@@ -55,9 +56,19 @@ def _row(item: Item, reason: WithheldReason | None) -> dict[str, Any]:
         "withheld": reason,
         "source": source,
         "owner": item.owner,
+        "pinned": pinned or None,
         "fault": _fault(raw),
     }
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def _pinned(item: Item, resolution: Resolution, overlay: Overlay | None) -> list[Scope]:
+    """The scopes whose decision is held although it equals what it would inherit (C2.3b)."""
+    target, place = item.target, resolution.context.place
+    if overlay is None or target is None or isinstance(place, Pending) or not overlay.kept(target):
+        return []
+    found = [(scope, overlay.find(target, scope, slot_in(scope, place))) for scope in SCOPES]
+    return [scope for scope, decision in found if decision is not None and decision.pinned]
 
 
 def _fault(raw: Any) -> str | None:
