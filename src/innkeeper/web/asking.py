@@ -6,14 +6,19 @@ Rules
 * An action changes something, so that it comes by POST, from this origin, with the form token of the page.
 """
 
+import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from markupsafe import Markup
+
 from innkeeper.client import ClientError, RpcFailure
 from innkeeper.errors import ERRORS, HostError
+from innkeeper.web.highlight import highlighted
 from innkeeper.web.link import HostLink, Refused
 from innkeeper.web.live import Region
+from innkeeper.web.names import folder
 from innkeeper.web.templates import Reader, Templates
 
 if TYPE_CHECKING:
@@ -68,6 +73,22 @@ class Ask:
         common = {**self.reader.values(), "words": words}
         return self.templates.render(template, {**common, "form_token": self.form_token, "ask": self, **values})
 
+    def folder(self, uri: str) -> str:
+        """A folder as a person knows it."""
+        return folder(uri, self.options.home)
+
+    def coloured(self, source: str, language: str) -> Markup:
+        """Source in colours."""
+        return Markup(highlighted(source, language))
+
+    def pretty(self, rows: Sequence[tuple[str, str, str]]) -> str:
+        """Arguments as JSON that a person can edit."""
+        return json.dumps({name: json.loads(value) for name, value, _ in rows}, ensure_ascii=False, indent=2)
+
+    def remedy(self, code: str) -> str:
+        """What helps against an error with this code; empty where nobody knows."""
+        return self.reader.t(f"error.{code}.remedy") if code in ERRORS else ""
+
     def field(self, name: str, default: str = "") -> str:
         """A text field of the form, line ends as `\\n`."""
         value = self.form.get(name, default) if self.form is not None else default
@@ -107,9 +128,10 @@ class Done:
 
 @dataclass(frozen=True, slots=True)
 class Fragment:
-    """A piece of markup that a page loads when it is wanted."""
+    """A piece that a page loads when it is wanted: markup, unless `type` says otherwise."""
 
     html: str
+    type: str = "text/html"
 
 
 PageHandler = Callable[[Ask], Awaitable[View | Fragment]]

@@ -30,6 +30,7 @@ from innkeeper.client import (
     connect,
 )
 from innkeeper.web.session_index import SessionIndex
+from innkeeper.web.times import Times
 
 log = logging.getLogger(__name__)
 
@@ -82,6 +83,7 @@ class HostLink:
         self._listeners: list[Changed] = []
         self.connected = False
         self.sessions = SessionIndex()
+        self.times = Times()
 
     def listen(self, changed: Changed) -> None:
         """`changed` is called for every change, from now on."""
@@ -193,6 +195,11 @@ class HostLink:
         reason = getattr(outcome, "reason", None)
         if reason is not None:
             raise Refused(str(reason))
+
+    def say(self, uri: str, action: Mapping[str, Any]) -> None:
+        """Dispatches an action and does not wait; nothing happens while there is no client."""
+        if self._client is not None:
+            self._client.dispatch(uri, action)
 
     async def request(self, method: str, params: Mapping[str, Any], **options: Any) -> Any:
         """Any command of AHP or of this host. Raises ClientError."""

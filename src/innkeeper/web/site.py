@@ -172,7 +172,7 @@ class Site:
         ask = self.ask(request, reader, address)
         opened = await self.open_page(ask, path, secrets.token_urlsafe(12))
         if isinstance(opened, Fragment):
-            return Response(opened.html, media_type="text/html")
+            return Response(opened.html, media_type=opened.type)
         view, page = opened
         values = {**view.values, "title": view.title, "live": _live(page), "page_id": page.id, "address": address}
         return Response(ask.render(view.template, **values), view.status, media_type="text/html")
@@ -266,7 +266,7 @@ class Site:
             told = {"message": problem.message, "code": problem.code, "remedy": problem.remedy}
             return JSONResponse(told, problem.status)
         ask = self.ask(request, reader, "/")
-        values = {"title": problem.message, "problem": problem, "page_id": "", "address": "/"}
+        values = {"title": problem.message, "problem": problem, "page_id": "", "address": "/", "live": lambda _: ""}
         return Response(ask.render("error.html", **values), problem.status, media_type="text/html")
 
 

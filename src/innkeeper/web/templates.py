@@ -2,18 +2,40 @@
 
 Rules
 * Everything that is put into a page is escaped; only `markdown.render` and what was rendered here is markup.
-* A template that asks for a name that is not there fails, in tests and in the log, instead of showing nothing.
+* A template that asks for a name that is not there fails, in tests and in the log, instead of showing nothing. A
+  member that a state of AHP does not have counts as absent, since many are optional there.
 * Texts come from the one catalogue, by `t(ID, …)`, in the language of the reader.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined, Template
+from jinja2 import Environment, FileSystemLoader, Template, Undefined
+from jinja2.utils import missing
 from markupsafe import Markup, escape
 
 from innkeeper.texts import Lang, text
 from innkeeper.web.files import TEMPLATE_FOLDER, Files
+
+
+class Absent(Undefined):
+    """Nothing, where a mapping lacks an optional member; an error, where a template names what it was not given."""
+
+    def _told(self) -> None:
+        if self._undefined_obj is missing:
+            self._fail_with_undefined_error()
+
+    def __str__(self) -> str:
+        self._told()
+        return ""
+
+    def __bool__(self) -> bool:
+        self._told()
+        return False
+
+    def __iter__(self) -> Iterator[Any]:
+        self._told()
+        return iter(())
 
 
 class Templates:
@@ -26,7 +48,7 @@ class Templates:
         self._environment = Environment(
             loader=FileSystemLoader(TEMPLATE_FOLDER),
             autoescape=True,
-            undefined=StrictUndefined,
+            undefined=Absent,
             trim_blocks=True,
             lstrip_blocks=True,
             auto_reload=False,
@@ -79,8 +101,11 @@ class Reader:
 
     def th(self, msgid: str, **values: object) -> Markup:
         """A text whose `backquoted` parts and values become code; everything is escaped."""
-        marked = text(msgid, lang=self.lang, **values)
-        parts = marked.split("`")
+        return self.coded(text(msgid, lang=self.lang, **values))
+
+    def coded(self, words: str) -> Markup:
+        """Words whose `backquoted` parts become code; everything is escaped."""
+        parts = words.split("`")
         return Markup("").join(
             Markup("<code>{}</code>").format(part) if odd % 2 else escape(part) for odd, part in enumerate(parts)
         )

@@ -13,6 +13,9 @@ TEXTS = {
     "copied": "web.copied",
     "failed": "web.failed",
     "now": "web.now",
+    "idle": "web.composer.idle",
+    "running": "web.composer.running",
+    "remove": "web.remove",
 }
 
 

@@ -1,20 +1,25 @@
-"""The conversation of a session: its page and what a person does there."""
+"""The conversation of a session: its page and the pieces that it loads."""
 
-import secrets
-from datetime import UTC, datetime
+from collections.abc import Mapping
+from typing import Any
 
-from innkeeper.client import turns
-from innkeeper.web.asking import Actions, Ask, Done, Pages, Problem, View
+from innkeeper.protocol.status import IS_ARCHIVED, IS_READ
+from innkeeper.web import composing
+from innkeeper.web.asking import Ask, Fragment, Pages, Problem, View
 from innkeeper.web.conversation import Conversation
 from innkeeper.web.extras import Place, chat_regions, prepare_drawer
-from innkeeper.web.link import LINK
+from innkeeper.web.gate_cards import gate, waiting_calls
+from innkeeper.web.link import LINK, ROOT
 from innkeeper.web.live import Region, block
-from innkeeper.web.names import chat_path, chat_uri, folder, key_of, session_uri
+from innkeeper.web.names import chat_path, chat_uri, key_of, session_path, session_uri
+from innkeeper.web.session_rows import mark_of
 from innkeeper.web.sidebar import sidebar
+
+State = Mapping[str, Any]
 
 
 async def place(ask: Ask) -> Place:
-    """The session and chat of the address. Raises Problem when there is none."""
+    """The session and chat of the address, both subscribed. Raises Problem when there is none."""
     session = session_uri(ask.params["session"])
     if session is None:
         raise Problem(ask.reader.t("web.no_session"), status=404)
@@ -22,77 +27,205 @@ async def place(ask: Ask) -> Place:
     default = state.get("defaultChat")
     named = ask.params.get("chat")
     chat = chat_uri(named) if named else default
-    if chat is None:
+    if chat is None or all(one["resource"] != chat for one in state.get("chats") or ()):
         raise Problem(ask.reader.t("web.no_session"), status=404)
+    await ask.link.state(chat)
     return Place(session, chat, state, chat_path(session, chat, default))
+
+
+class ChatPage:
+    """The regions of one chat's page."""
+
+    def __init__(self, ask: Ask, at: Place) -> None:
+        self.ask, self.at = ask, at
+        self.session_path = session_path(at.session)
+        self._read = False
+
+    @property
+    def session(self) -> State:
+        found: State = self.ask.link.peek(self.at.session) or self.at.state
+        return found
+
+    @property
+    def chat(self) -> State:
+        found: State = self.ask.link.peek(self.at.chat) or {}
+        return found
+
+    @property
+    def agent(self) -> State:
+        return composing.agent_of(self.ask.link.peek(ROOT) or {}, self.session)
+
+    def regions(self) -> list[Region]:
+        session, chat = self.at.session, self.at.chat
+        return [
+            block("bar", self.bar, (session,)),
+            block("bar-more", self.more, (session, chat, ROOT)),
+            block("chats", self.chats, (session,)),
+            block("lost", self.lost, (LINK, session)),
+            Region("log", Conversation(self.ask, self.at).nodes, lambda: (chat, session)),
+            block("waiting", self.waiting, (session, chat)),
+            block("closed-slot", self.closed, (session, chat)),
+            block("said", self.said, (chat,)),
+            block("tools-left", self.tools_left, (session, chat, ROOT)),
+            block("tools-right", self.tools_right, (session, chat, ROOT)),
+        ]
+
+    def bar(self) -> str:
+        session = self.session
+        folders = session.get("workingDirectories") or ()
+        where = self.ask.folder(str(folders[0])) if folders else ""
+        branch = str((session.get("_meta") or {}).get("x-innkeeper/branch") or "")
+        values = {"title": session.get("title"), "folder": where, "branch": branch}
+        mark = mark_of({**session, "status": int(session.get("status") or 0)})
+        return self.ask.render("bar.html", agent=str(self.agent.get("displayName") or ""), mark=mark, **values)
+
+    def more(self) -> str:
+        session, chat = self.session, self.chat
+        several = (self.agent.get("capabilities") or {}).get("multipleChats") or {}
+        values = {
+            "title": str(session.get("title") or ""),
+            "path": self.at.path,
+            "session_path": self.session_path,
+            "turns": bool(chat.get("turns")),
+            "can_fork": bool(several.get("fork")),
+            "can_side": bool(several.get("sideChat")),
+            "archived": bool(int(session.get("status") or 0) & IS_ARCHIVED),
+            "usage": composing.usage_rows(session, chat),
+        }
+        return self.ask.render("bar_more.html", **values)
+
+    def chats(self) -> str:
+        session = self.session
+        shown = [one for one in session.get("chats") or () if one.get("interactivity") != "hidden"]
+        rows = [
+            {
+                "path": chat_path(self.at.session, str(one["resource"]), session.get("defaultChat")),
+                "title": one.get("title") or session.get("title"),
+                "current": one["resource"] == self.at.chat,
+                "mark": mark_of(one),
+                "kind": (one.get("origin") or {}).get("kind", "user"),
+            }
+            for one in shown
+        ]
+        return self.ask.render("chats.html", chats=rows)
+
+    def lost(self) -> str:
+        session = self.session
+        why = str((session.get("creationError") or {}).get("message") or "")
+        values = {"connected": self.ask.link.connected, "creating": session.get("lifecycle"), "why": why}
+        return self.ask.render("lost.html", **values)
+
+    def waiting(self) -> str:
+        paused = ((self.session.get("_meta") or {}).get("x-innkeeper/queuePaused") or {}).get(self.at.chat)
+        values = {"queue": composing.waiting(self.chat), "paused": paused, "path": self.at.path}
+        return self.ask.render("waiting.html", **values)
+
+    def closed(self) -> str:
+        why = composing.closed(self.session, self.chat)
+        return self.ask.render("closed.html", why=why, session_path=self.session_path)
+
+    def tools_left(self) -> str:
+        session, chat, agent, lang = self.session, self.chat, self.agent, self.ask.reader.lang
+        pickers = {
+            "agent": composing.agent_picker(agent, session, chat),
+            "model": composing.model_picker(agent, chat, lang),
+            "mode": composing.mode_picker(session, lang),
+        }
+        return self.ask.render("tools_left.html", path=self.at.path, **pickers)
+
+    def tools_right(self) -> str:
+        chat = self.chat
+        values = {
+            "running": bool(chat.get("activeTurn")),
+            "context": composing.context_used(self.agent, chat),
+            "how": "steer" if self.ask.choices.get("how") == "steer" else "queue",
+            "path": self.at.path,
+        }
+        return self.ask.render("tools_right.html", **values)
+
+    def said(self) -> str:
+        """What a screen reader is told of the turn: once when it changes, never word by word."""
+        calls = waiting_calls(self.chat)
+        question = gate(calls[0], self.ask.reader.lang).title.replace("`", "") if calls else ""
+        agent = str(self.agent.get("displayName") or "")
+        running, ended = bool(self.chat.get("activeTurn")), bool(self.chat.get("turns"))
+        return self.ask.render("said.html", question=question, running=running, ended=ended, agent=agent)
+
+    def noticed(self) -> None:
+        """Somebody looks: the session is read."""
+        status = int((self.ask.link.sessions.get(self.at.session) or self.session).get("status") or IS_READ)
+        if status & IS_READ:
+            self._read = False
+        elif not self._read:
+            self._read = True
+            self.ask.link.say(self.at.session, {"type": "session/isReadChanged", "isRead": True})
 
 
 async def show(ask: Ask) -> View:
     """The conversation, live."""
     at = await place(ask)
-    chat_state = await ask.link.state(at.chat)
-    link = ask.link
-    conversation = Conversation(ask, at.chat)
-
-    def bar() -> str:
-        session = link.peek(at.session) or at.state
-        folders = session.get("workingDirectories") or ()
-        where = folder(str(folders[0]), ask.options.home) if folders else ""
-        return ask.render("bar.html", session=session, folder=where, branch="")
-
-    def lost() -> str:
-        return ask.render("lost.html", connected=link.connected)
-
-    def right() -> str:
-        return ask.render("tools_right.html", running=bool((link.peek(at.chat) or {}).get("activeTurn")), path=at.path)
-
-    regions = (
-        *sidebar(ask, at.session),
-        block("bar", bar, (at.session,)),
-        block("lost", lost, (LINK,)),
-        Region("log", conversation.nodes, lambda: (at.chat,)),
-        block("waiting", lambda: '<div id="waiting"></div>', (at.chat,)),
-        block("tools-right", right, (at.chat,)),
-        *await chat_regions(ask, at),
-    )
-    draft = str((chat_state.get("draft") or {}).get("text") or "")
-    values = {"send_to": at.path + "/send", "draft": draft, "chat_key": key_of(at.chat)}
+    page = ChatPage(ask, at)
+    regions = (*sidebar(ask, at.session), *page.regions(), *await chat_regions(ask, at))
+    draft = str((page.chat.get("draft") or {}).get("text") or "")
+    values = {"path": at.path, "draft": draft, "chat_key": key_of(at.chat)}
     title = str(at.state.get("title") or ask.reader.t("web.untitled"))
-    return View("chat.html", title, regions, values, prepare=lambda: prepare_drawer(ask, at))
+    return View("chat.html", title, regions, values, noticed=page.noticed, prepare=lambda: prepare_drawer(ask, at))
 
 
-def now() -> str:
-    """UTC, ISO 8601, milliseconds."""
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+def call_of(chat: State, turn_id: str, call_id: str) -> State | None:
+    """A tool call of a turn that is loaded."""
+    turns = [*(chat.get("turns") or ()), *([chat["activeTurn"]] if chat.get("activeTurn") else [])]
+    for turn in turns:
+        if turn["id"] == turn_id:
+            for part in turn.get("responseParts") or ():
+                if part.get("kind") == "toolCall" and part["toolCall"]["toolCallId"] == call_id:
+                    found: State = part["toolCall"]
+                    return found
+    return None
 
 
-async def send(ask: Ask) -> Done:
-    """A message: a turn, or a queued message while one runs."""
+async def content_of(ask: Ask) -> State:
+    """The content that the address names. Raises Problem."""
     at = await place(ask)
-    text = ask.field("text").strip()
-    if not text:
-        raise Problem(ask.reader.t("web.empty_message"))
-    chat = await ask.link.state(at.chat)
-    id = secrets.token_hex(16)
-    queued = bool(chat.get("activeTurn"))
-    action = turns.message_queued(id, text) if queued else turns.turn_started(id, text, now())
-    await ask.link.dispatch(at.chat, action)
-    return Done(at.path)
+    call = call_of(await ask.link.state(at.chat), ask.params["turn"], ask.params["call"])
+    contents = (call or {}).get("content") or ()
+    index = ask.params["index"]
+    if not index.isdecimal() or int(index) >= len(contents):
+        raise Problem(ask.reader.t("web.not_found"), status=404)
+    found: State = contents[int(index)]
+    return found
 
 
-async def cancel(ask: Ask) -> Done:
-    """Ends the running turn."""
+async def show_diff(ask: Ask) -> Fragment:
+    """What a call did to a file."""
+    from innkeeper.web.diffs import diff_of
+
+    content = await content_of(ask)
+    if content.get("type") != "fileEdit":
+        raise Problem(ask.reader.t("web.not_found"), status=404)
+    return Fragment(await diff_of(ask, content))
+
+
+async def show_output(ask: Ask) -> Fragment:
+    """All that a call brought, as text."""
     at = await place(ask)
-    action = turns.turn_cancelled(await ask.link.state(at.chat), now())
-    if action is not None:
-        await ask.link.dispatch(at.chat, action)
-    return Done(at.path)
+    call = call_of(await ask.link.state(at.chat), ask.params["turn"], ask.params["call"])
+    texts = [one for one in (call or {}).get("content") or () if one.get("type") in ("text", "terminal")]
+    index = ask.params["index"]
+    if not index.isdecimal() or int(index) >= len(texts):
+        raise Problem(ask.reader.t("web.not_found"), status=404)
+    one = texts[int(index)]
+    words = str(one.get("text") or (one.get("result") or {}).get("preview") or "")
+    return Fragment(words, "text/plain")
 
 
-PAGES: Pages = (("/s/{session}", show), ("/s/{session}/c/{chat}", show))
-ACTIONS: Actions = (
-    ("/s/{session}/send", send),
-    ("/s/{session}/c/{chat}/send", send),
-    ("/s/{session}/cancel", cancel),
-    ("/s/{session}/c/{chat}/cancel", cancel),
+def _both(rest: str) -> tuple[str, str]:
+    """A path below a session's page and below a chat's."""
+    return f"/s/{{session}}{rest}", f"/s/{{session}}/c/{{chat}}{rest}"
+
+
+PAGES: Pages = (
+    *((path, show) for path in _both("")),
+    *((path, show_diff) for path in _both("/diff/{turn}/{call}/{index}")),
+    *((path, show_output) for path in _both("/output/{turn}/{call}/{index}")),
 )

@@ -3,6 +3,7 @@
 const body = document.body, root = document.documentElement;
 const base = body.dataset.base, words = JSON.parse(body.dataset.words);
 const $ = (id) => document.getElementById(id);
+const text = $("text"), composer = $("composer");
 const on = (type, selector, act, options) => document.addEventListener(type, (event) => {
   const hit = event.target.closest?.(selector);
   if (hit) act(hit, event);
@@ -138,7 +139,6 @@ function toast(message, bad = false, { id = "", act = "", run = null } = {}) {
   const end = () => (box.matches(":hover,:focus-within") ? setTimeout(end, 2000) : box.remove());
   if (!bad && !act) setTimeout(end, 6000);
 }
-const say = (text) => { $("said").textContent = text; };
 
 // Forms: sent in place; what was typed stays when it fails.
 async function post(path, form) {
@@ -179,11 +179,14 @@ on("input", "[data-choose]", (field) => {
 });
 on("submit", "form[role=search]", (_, event) => event.preventDefault());
 const chosen = new Map();
+function formOf(values) {
+  const form = new FormData();
+  for (const [key, value] of Object.entries({ ...values, form_token: body.dataset.form })) form.set(key, value);
+  return form;
+}
 function choose(name, value) {
   chosen.set(name, value);
-  const form = new FormData();
-  for (const [key, text] of Object.entries({ page: body.dataset.page, name, value, form_token: body.dataset.form })) form.set(key, text);
-  return post(`${base}/-/choose`, form).catch((error) => toast(error.message, true));
+  return post(`${base}/-/choose`, formOf({ page: body.dataset.page, name, value })).catch((error) => toast(error.message, true));
 }
 on("click", "[data-choice]", (button) => choose(button.dataset.choice, button.value));
 
@@ -233,6 +236,10 @@ on("click", "[data-copy]", async (button) => {
 
 // Reading: the view follows at the end, and stays everywhere else.
 const main = $("main");
+on("submit", "[data-older]", () => { // what is read stays where it is while older turns come above it
+  const height = main.scrollHeight, top = main.scrollTop;
+  new MutationObserver((_, watch) => { watch.disconnect(); main.scrollTop = top + main.scrollHeight - height; }).observe($("log"), { childList: true });
+});
 const atEnd = () => main?.hasAttribute("data-follow") && main.scrollHeight - main.scrollTop - main.clientHeight <= 48;
 function toEnd() { if (main) main.scrollTop = main.scrollHeight; if ($("below")) $("below").hidden = true; }
 const showBelow = () => { if ($("below") && !atEnd()) $("below").hidden = false; };
@@ -252,6 +259,8 @@ function ago(date) {
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 const write = (place, text) => { if (place.textContent !== text) place.textContent = text; };
 function tick() {
+  for (const place of document.querySelectorAll("time[data-clock]"))
+    write(place, new Date(place.dateTime).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit" }));
   for (const place of document.querySelectorAll("time[data-ago]")) write(place, ago(new Date(place.dateTime)));
   for (const place of document.querySelectorAll("[data-since]"))
     write(place, unit(Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)), "second"));
@@ -263,6 +272,7 @@ function tick() {
 setInterval(tick, 1000);
 function settle() {
   tick();
+  if (text) text.placeholder = $("stop") ? words.running : words.idle;
   for (const place of document.querySelectorAll("[data-load]")) if (place.offsetParent) load(place);
   for (const head of document.querySelectorAll(".code-head:not(:has(button))")) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "icon-button small", title: words.copy });
@@ -273,23 +283,73 @@ function settle() {
   }
 }
 
-// The composer: its text is kept in this browser until it was sent.
-const text = $("text");
+// The composer: its text is kept in this browser until it was sent, and with the host for the others.
+function setText(value) { text.value = value; text.dispatchEvent(new Event("input", { bubbles: true })); text.focus(); }
 if (text) {
-  const place = `draft:${text.dataset.draft}`;
-  text.value ||= localStorage.getItem(place) ?? "";
-  text.addEventListener("input", () => localStorage.setItem(place, text.value));
-  $("composer").addEventListener("sent", ({ detail }) => {
-    if (!detail.path.endsWith("/send")) return;
+  const place = `draft:${text.dataset.draft}`, files = () => $("files");
+  let saving = 0, proposals = [];
+  text.value = localStorage.getItem(place) ?? text.value;
+  const send = (other) => {
+    if (!text.value.trim() && !files()?.files.length) return;
+    const field = Object.assign(document.createElement("input"), { type: "hidden", name: "other", value: "1" });
+    if (other) composer.append(field);
+    composer.requestSubmit($("send"));
+    field.remove();
+  };
+  const save = () => post(text.dataset.save, formOf({ text: text.value })).catch(() => {});
+  text.addEventListener("input", () => {
+    localStorage.setItem(place, text.value);
+    clearTimeout(saving);
+    saving = setTimeout(save, 800);
+    propose();
+  });
+  composer.addEventListener("sent", ({ detail: { path } }) => {
+    if (!path.endsWith("/send")) return;
+    clearTimeout(saving);
     text.value = "";
     localStorage.removeItem(place);
+    showFiles(new DataTransfer());
     toEnd();
   });
+  document.addEventListener("sent", ({ detail: { told } }) => { if (told.fill) setText(told.fill); });
   text.addEventListener("keydown", (event) => {
-    if (event.key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
+    const { key } = event, list = $("completions");
+    if (!list.hidden && ["ArrowDown", "Tab"].includes(key)) { event.preventDefault(); return list.firstElementChild?.focus(); }
+    if (!list.hidden && key === "Escape") { event.stopPropagation(); list.hidden = true; return; }
+    if (key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
     event.preventDefault();
-    if (text.value.trim()) $("composer").requestSubmit($("send"));
+    send(event.ctrlKey || event.metaKey);
   });
+  // Proposals after / and @
+  async function propose() {
+    const before = text.value.slice(0, text.selectionStart);
+    if (!/(^\/\S*|(^|\s)@\S*)$/.test(before)) { $("completions").hidden = true; return; }
+    const told = await post(text.dataset.completions, formOf({ text: text.value, at: text.selectionStart })).catch(() => ({}));
+    proposals = told.items ?? [];
+    $("completions").replaceChildren(...proposals.map(({ label }, at) => Object.assign(document.createElement("button"),
+      { type: "button", className: "menu-row", role: "option", textContent: label, value: at })));
+    $("completions").hidden = !proposals.length;
+  }
+  on("click", "#completions button", ({ value }) => {
+    const { insertText, rangeStart = 0, rangeEnd = text.selectionStart } = proposals[value];
+    $("completions").hidden = true;
+    setText(text.value.slice(0, rangeStart) + insertText + text.value.slice(rangeEnd));
+  });
+  // Attachments
+  function showFiles(chosen) {
+    files().files = chosen.files;
+    $("attachments").hidden = !chosen.files.length;
+    $("attachments").replaceChildren(...[...chosen.files].map((file, at) => {
+      const row = Object.assign(document.createElement("li"), { className: "tag", textContent: file.name });
+      const drop = Object.assign(document.createElement("button"), { type: "button", className: "drop", textContent: "×" });
+      drop.setAttribute("aria-label", fill(words.remove, { name: file.name }));
+      drop.onclick = () => { const rest = new DataTransfer(); [...chosen.files].forEach((one, n) => n !== at && rest.items.add(one)); showFiles(rest); };
+      row.append(drop);
+      return row;
+    }));
+  }
+  on("change", "#files", (field) => showFiles(field));
+  text.addEventListener("paste", ({ clipboardData }) => { if (clipboardData.files.length) showFiles(clipboardData); });
 }
 
 // The list at the left
@@ -303,19 +363,41 @@ on("click", "[data-act]", (button) => {
       break;
     case "drawer": app.classList.remove("drawer"); break;
     case "end": toEnd(); break;
+    case "pickers": $("composer").classList.toggle("picking"); break;
   }
 });
 
 // Keys
 const typing = () => document.activeElement?.closest("input:not([type=radio],[type=checkbox]),textarea,select,[contenteditable]");
+const single = { "/": "search", n: "new-session", c: "text", "?": "keys", q: "" };
+function step(list, key) { // up, down, first, last among the rows of a list
+  const rows = focusables(list), at = rows.indexOf(document.activeElement);
+  const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[key];
+  rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
+}
+function go(back, needs) {
+  const rows = [...document.querySelectorAll("#sessions .session")].filter((row) => !needs || row.querySelector(".attention"));
+  const at = rows.findIndex((row) => row.matches("[aria-current]"));
+  (rows[at + (back ? -1 : 1)] ?? (needs && rows[back ? rows.length - 1 : 0]))?.click();
+}
 document.addEventListener("keydown", (event) => {
-  const { key } = event;
-  if (key === "Escape" && document.querySelector(".menu:not([hidden])")) { closeMenus(true); return event.preventDefault(); }
+  const { key } = event, focused = document.activeElement;
+  const list = focused?.closest(".menu,[data-arrows],#sessions");
+  if (key === "Escape" && document.querySelector(".menu:not([hidden])")) return event.preventDefault(), closeMenus(true);
+  if (list && ["ArrowDown", "ArrowUp", "Home", "End"].includes(key) && !event.altKey && !typing()) return event.preventDefault(), step(list, key);
+  if ((event.ctrlKey || event.metaKey) && key === ".") return $("stop")?.click();
+  if (event.altKey && (key === "ArrowUp" || key === "ArrowDown") && !typing() && !list?.matches(".menu")) return event.preventDefault(), go(key === "ArrowUp", event.shiftKey);
   if (typing() || event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
-  const target = { "/": "search", n: "new-session", c: "text" }[key] ?? document.querySelector(`[data-key="${CSS.escape(key)}"]`)?.id;
-  if (!target || !$(target)) return;
+  const gate = focused?.closest("[data-gate]");
+  if (gate && /^[1-9]$/.test(key)) return gate.querySelector(`[data-answer="${key}"]`)?.click();
+  if (root.dataset.keys === "off") return;
+  if (key === "q") return document.querySelector("[data-gate]")?.focus();
+  const target = document.querySelector(`[data-key="${CSS.escape(key)}"]`) ?? $(single[key]);
+  if (!target) return;
   event.preventDefault();
-  $(target).matches("input,textarea") ? $(target).focus() : $(target).click();
+  if (target.matches("dialog")) target.showModal();
+  else if (target.matches("input,textarea")) target.focus();
+  else target.click();
 });
 
 settle();
