@@ -28,12 +28,6 @@ known_limit(
 )
 known_limit(
     "codex",
-    "pluginServer",
-    "launch",
-    "a plugin's server reaches the model only where the host has mounted it; then it is a server like any other",
-)
-known_limit(
-    "codex",
     "ownConfiguration",
     "runningTurn",
     "what its own config.toml brings is not behind the gate: it goes with the next turn (C6.2)",
@@ -310,6 +304,49 @@ async def test_parts_of_a_plugin_follow_it(root: Path, llm: FakeOpenAI) -> None:
         await switch(client, second, item(client, second, "house"), False)
         await client.turn(other, "one")
         assert not llm.asked[2].mentions("sktidy") and not llm.asked[2].mentions("KEEPERDESC")
+
+
+PLUGIN_SERVER = "mcp__brought__echo"
+
+
+@cell("codex", "pluginServer", "launch", "left out of thread/start; its process never starts")
+@cell("codex", "pluginServer", "nextRequest", "unsubscribe and resume while the thread is idle")
+@cell("codex", "pluginServer", "back", "unsubscribe and resume")
+@cell(
+    "codex",
+    "pluginServer",
+    "runningTurn",
+    "the host declines the call when Codex asks about it",
+    limit="with full access Codex asks about nothing",
+)
+async def test_the_server_of_a_plugin_follows_its_switch(root: Path, llm: FakeOpenAI) -> None:
+    plugin = root / "house"
+    (plugin / ".claude-plugin").mkdir(parents=True)
+    (plugin / ".claude-plugin" / "plugin.json").write_text('{"name": "house", "version": "1.0.0"}')
+    arguments = [str(FIXTURE), "--name", "brought", "--log", "${CLAUDE_PLUGIN_ROOT}/brought.log"]
+    entry = {"brought": {"command": sys.executable, "args": arguments}}
+    (plugin / ".mcp.json").write_text(json.dumps({"mcpServers": entry}))
+    noted = plugin / "brought.log"
+    async with codex_host(root, llm, plugins=(str(plugin),)) as host:
+        client = await host.client()
+        uri, chat = await session(client, host.work, "codex")
+        await shown(client, uri, "house", "brought")
+        id = item(client, uri, "brought")
+        await switch(client, uri, id, False)
+        await client.turn(chat, "one")
+        assert not llm.asked[0].offers(PLUGIN_SERVER) and not noted.exists()
+        await switch(client, uri, id, True)
+        hold = asyncio.Event()
+        llm.add(reply(call(PLUGIN_SERVER, text="late", id="call-1"), after=hold), reply(say("declined")))
+        client.start_turn(chat, "two", "t2")
+        assert (await llm.request(1)).offers(PLUGIN_SERVER)
+        await switch(client, uri, id, False)
+        hold.set()
+        turn = await client.ended(chat, "t2")
+        assert text_of(turn) == "declined" and call_of(turn)["success"] is False
+        assert '"call"' not in noted.read_text()
+        await client.turn(chat, "three", "t3")
+        assert not llm.asked[3].offers(PLUGIN_SERVER)
 
 
 @cell(

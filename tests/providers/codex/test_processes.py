@@ -209,6 +209,18 @@ async def test_a_version_that_lacks_a_call_is_refused_with_its_name(
     assert error["errorType"] == "AGENT_UNSUPPORTED" and "thread/teleport" in error["message"]
 
 
+async def test_a_version_that_lacks_what_is_only_wanted_works_without_it(
+    host: Rig, llm: FakeOpenAI, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """M7.8: the part that needs it is off."""
+    monkeypatch.setattr(server, "TESTED", frozenset())
+    monkeypatch.setattr(server, "WANTED", {**server.WANTED, "thread/teleport": "journeys"})
+    client = await host.client()
+    _, chat = await session(client, host.work, "codex")
+    assert (await client.turn(chat, "hi"))["state"] == "complete"
+    assert "has no thread/teleport: journeys are off" in caplog.text
+
+
 async def test_the_table_of_tested_versions_names_the_installed_one() -> None:
     from importlib.metadata import version
 

@@ -3,6 +3,7 @@
 Rules
 * Nothing is allowed but by an answer that approves. What is not understood is declined.
 * A call of a project's MCP server is asked about by the gate when it is made; here the host approves it unasked.
+* A call of a server that was switched off since is declined, whoever owns the server.
 * A denial lets the turn go on. Codex has no place for a reason in its answer, so a reason follows as a message.
 * A changed input cannot be given to Codex: such an approval is a denial that says what to run instead.
 """
@@ -22,16 +23,28 @@ from innkeeper.wire.json import encode
 Tell = Callable[[str | None, str], Awaitable[None]]
 """Gives the agent, or a child of it, a message of the host's."""
 
+IsOn = Callable[[str | None], bool]
+"""Whether the customization of that id may be used now."""
+
 DENIED_LEGACY: Final = {"decision": "denied"}
 
 
 class Approvals:
     """The requests of one turn, its children's included."""
 
-    def __init__(self, output: TurnOutput, items: Items, tell: Tell, *, sandboxed: bool = False) -> None:
+    def __init__(
+        self,
+        output: TurnOutput,
+        items: Items,
+        tell: Tell,
+        *,
+        is_on: IsOn = lambda id: True,
+        sandboxed: bool = False,
+    ) -> None:
         """`sandboxed`: Codex asks about commands that stay in its sandbox too."""
         self._output = output
         self._sandboxed = sandboxed
+        self._is_on = is_on
         self._items = items
         self._tell = tell
         self._asked = 0
@@ -102,7 +115,7 @@ class Approvals:
         if meta.get("codex_approval_kind") != "mcp_tool_call":
             return await self._elicited(params)
         call = self._called(params, meta)
-        if call is None:
+        if call is None or not self._is_on(self._items.ids.get(call.server or "")):
             return {"action": "decline", "content": None, "_meta": None}
         given = encode(call.arguments).decode() if call.arguments is not None else None
         shown = text("codex.ask.tool", server=str(params.get("serverName")))

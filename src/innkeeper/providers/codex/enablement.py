@@ -47,6 +47,8 @@ class Reading:
     rules: Mapping[str, str] = field(default_factory=dict)
     roles: Mapping[str, tuple[str, str]] = field(default_factory=dict)
     """Name to description and path of its configuration."""
+    servers: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict, repr=False)
+    """Servers that plugins bring: name to customization and what Codex starts."""
 
 
 def local(uri: str) -> str | None:
@@ -77,6 +79,9 @@ def thread_config(
         }
         for one in served
     }
+    mode = "prompt" if asks else "approve"
+    for name, (_, server) in reading.servers.items():
+        servers.setdefault(name, {**server, "enabled": True, "default_tools_approval_mode": mode})
     off = set(eligible.names_off())
     servers.update({name: {"enabled": False} for name in own_servers if name in off and name not in servers})
     config: dict[str, Any] = {

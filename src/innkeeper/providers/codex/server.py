@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol
 
 from innkeeper._version import running_version
 from innkeeper.ports.processes import Command, Process, Processes
-from innkeeper.providers.codex.install import AGENT, NEEDED, TESTED, methods_of, version_of
+from innkeeper.providers.codex.install import AGENT, NEEDED, TESTED, WANTED, methods_of, version_of
 from innkeeper.providers.codex.rpc import Gone, Message, NotOffered, Refused, Rpc
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
@@ -245,7 +245,7 @@ class AppServers:
             async with asyncio.timeout(START_SECONDS):
                 await process.wait()
             schema = await asyncio.to_thread((out / "ClientRequest.json").read_bytes)
-            return NEEDED - methods_of(decode(schema, SCHEMA_LIMITS))
+            return (NEEDED | WANTED.keys()) - methods_of(decode(schema, SCHEMA_LIMITS))
         except (OSError, TimeoutError, JsonError):
             return NEEDED
         finally:
@@ -253,9 +253,11 @@ class AppServers:
 
 
 def _admit(server: AppServer) -> None:
-    if server.missing:
-        missing = ", ".join(sorted(server.missing))
+    if lacking := server.missing & NEEDED:
+        missing = ", ".join(sorted(lacking))
         raise ProviderError("AGENT_UNSUPPORTED", text("error.AGENT_UNSUPPORTED.meaning", agent=AGENT, missing=missing))
+    for method in sorted(server.missing):
+        log.warning("Codex %s has no %s: %s are off", server.version, method, WANTED[method])
     log.warning("Codex %s: version unverified, capabilities confirmed", server.version)
 
 

@@ -79,6 +79,7 @@ class CodexSession:
             async with self._changing:
                 loading = await self._loading(server, request.client_tools)
                 said = await self._prepared(server, thread, loading, request)
+            await thread.settle(server, self._reading.servers)
             turn = self._turn(server, thread, request, output)
             self._running[request.chat] = turn
             thread.last = request.turn_id
@@ -104,7 +105,9 @@ class CodexSession:
                 for thread in self._threads.values()
                 if not thread.busy.locked() and thread.id in server.loaded and await thread.load(server, loading)
             ]
-            return await self._read_back(server, idle, before | set(self._offered.values()))
+            return await self._read_back(
+                server, idle, before | set(self._offered.values()) | set(self._reading.servers)
+            )
 
     async def _read_back(self, server: AppServer, idle: Sequence[Thread], names: set[str]) -> Sequence[str] | None:
         """Which of these servers Codex has connected in its idle threads: only what it says is connected counts. One
@@ -116,7 +119,7 @@ class CodexSession:
             assert thread.id is not None
             found |= await listed(server, thread.id, names)
         self._listed = found
-        if stays := found - set(self._offered.values()):
+        if stays := found - set(self._offered.values()) - set(self._reading.servers):
             raise refused(text("codex.stays", servers=", ".join(sorted(stays))))
         return sorted(found)
 
@@ -170,7 +173,12 @@ class CodexSession:
         directory = self._directories[0]
         served = await self._served()
         self._reading = await asyncio.to_thread(
-            read, self._eligible, directory, self._theirs, self._given.directory / "roles"
+            read,
+            self._eligible,
+            directory,
+            self._theirs,
+            self._given.directory / "roles",
+            [one.id for one in served],
         )
         policy = settings.approval_policy(self._config)
         config = thread_config(
@@ -237,16 +245,23 @@ class CodexSession:
         items = Items(
             emit=output.emit,
             thread=thread.id,
-            ids={name: id for id, name in self._offered.items()},
+            ids={
+                **{name: id for name, (id, _) in self._reading.servers.items()},
+                **{name: id for id, name in self._offered.items()},
+            },
             asks=settings.approval_policy(request.config) != "never",
             now=self._given.clock.monotonic,
             child=lambda child, call: turn.adopt(child, call),
         )
         turn = RunningTurn(server, thread.id, items, output)
         untrusted = settings.approval_policy(request.config) == "untrusted"
-        turn.approvals = Approvals(output, items, turn.tell, sandboxed=untrusted)
+        turn.approvals = Approvals(output, items, turn.tell, is_on=self._is_on, sandboxed=untrusted)
         turn.client_tools = {_dynamic(tool)["name"]: tool for tool in request.client_tools}
         return turn
+
+    def _is_on(self, id: str | None) -> bool:
+        """Whether a customization may still be used, by what is decided now; of another's server nothing is known."""
+        return id is None or all(item.id != id for item in self._eligible.withheld)
 
     def _who(self, signs: CallSigns) -> Caller | None:
         """Codex puts its id of the call, and the thread that makes it, into the request (M6.3c)."""

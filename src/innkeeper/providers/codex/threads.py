@@ -23,6 +23,7 @@ from innkeeper.providers.spi import Backing, Branch
 log = logging.getLogger(__name__)
 
 PAGE: Final = 100
+SETTLE_SECONDS: Final = 10.0
 GOING: Final = ("path", "no rollout", "not found", "unknown thread")
 
 
@@ -57,6 +58,7 @@ class Thread:
     tools: frozenset[str] = frozenset()
     told: str | None = None
     """The instructions that it was given last."""
+    settled: frozenset[str] = frozenset()
     interrupted: bool = False
     """The next turn goes on with a message that it has."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -94,6 +96,7 @@ class Thread:
                 return False
             raise refused(error.message) from None
         self.model = str(resumed.get("model") or "") or None
+        self.settled = frozenset()
         server.loaded[self.id] = wanted
         return True
 
@@ -131,6 +134,16 @@ class Thread:
         self.root, self.last = (kept[-1].id if kept else None), None
         self.tools = source.tools
         return True
+
+    async def settle(self, server: AppServer, names: Collection[str]) -> None:
+        """Servers that Codex starts itself have come to something: a request does not wait for them."""
+        if names and self.id is not None and self.settled != frozenset(names):
+            until = asyncio.get_running_loop().time() + SETTLE_SECONDS
+            while await starting(server, self.id, names):
+                if asyncio.get_running_loop().time() > until:
+                    break
+                await asyncio.sleep(0.1)
+            self.settled = frozenset(names)
 
     async def take_back(self, server: AppServer, known: Sequence[str]) -> None:
         """Without the turns of this chat that are not among the ids `known`. Raises ProviderError."""
@@ -181,7 +194,22 @@ class Thread:
     def _is(self, server: AppServer, loading: Loading, answer: Mapping[str, Any]) -> None:
         self.id = str((answer.get("thread") or {}).get("id"))
         self.model = str(answer.get("model") or "") or None
+        self.settled = frozenset()
         server.loaded[self.id] = (loading.approvals, loading.sandbox, loading.config)
+
+
+async def starting(server: AppServer, thread: str, names: Collection[str]) -> bool:
+    """Whether one of these servers has neither come up nor failed."""
+    for name in names:
+        try:
+            answer = await server.call(
+                "mcpServerStatus/list", threadId=thread, serverName=name, detail="toolsAndAuthOnly"
+            )
+        except Refused:
+            return False
+        if any(one.get("runtimeStatus") in ("notStarted", "starting") for one in answer.get("data") or ()):
+            return True
+    return False
 
 
 async def listed(server: AppServer, thread: str, names: Collection[str]) -> set[str]:

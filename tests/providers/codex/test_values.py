@@ -1,0 +1,126 @@
+"""What Codex says and is told, as values: no process is needed to be wrong about them."""
+
+import shlex
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from innkeeper.protocol.chat.state import Turn
+from innkeeper.protocol.check import check
+from innkeeper.providers.codex.approvals import unwrapped
+from innkeeper.providers.codex.history import turns_of
+from innkeeper.providers.codex.install import methods_of, version_of
+from innkeeper.providers.codex.items import Items
+from innkeeper.providers.codex.launch import command
+from innkeeper.providers.codex.messages import preface, user_input
+from innkeeper.providers.codex.results import edit_result
+from innkeeper.providers.codex.settings import approval_policy, models, sandbox
+from innkeeper.providers.codex.turn import failure, shown
+from innkeeper.providers.spi import ToolCompleted, ToolStarted
+
+WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
+KINDS = st.sampled_from(["commandExecution", "fileChange", "mcpToolCall", "webSearch", "agentMessage", "strange"])
+ITEMS = st.fixed_dictionaries(
+    {"type": KINDS, "id": st.sampled_from(["a", "b", "c"])},
+    optional={
+        "text": WORDS,
+        "command": WORDS,
+        "aggregatedOutput": st.none() | WORDS,
+        "exitCode": st.none() | st.integers(0, 255),
+        "status": st.sampled_from(["completed", "failed", "declined", "inProgress"]),
+        "server": WORDS,
+        "tool": WORDS,
+        "arguments": st.none() | st.dictionaries(WORDS, WORDS, max_size=3),
+        "changes": st.lists(st.fixed_dictionaries({"path": WORDS.map(lambda w: f"/{w}"), "diff": WORDS}), max_size=2),
+    },
+)
+
+
+def items(signals: list[Any]) -> Items:
+    return Items(signals.append, "t", {}, asks=True, now=lambda: 0.0, child=lambda thread, call: None)
+
+
+@given(st.lists(st.tuples(st.sampled_from(["item/started", "item/completed"]), ITEMS), max_size=12))
+def test_each_call_is_started_once_and_before_it_is_completed(notes: list[tuple[str, dict[str, Any]]]) -> None:
+    signals: list[Any] = []
+    taken = items(signals)
+    for method, item in notes:
+        taken.take(method, {"threadId": "t", "item": item})
+    started = [s.call for s in signals if isinstance(s, ToolStarted)]
+    assert len(started) == len(set(started))
+    for index, signal in enumerate(signals):
+        if isinstance(signal, ToolCompleted):
+            assert any(isinstance(s, ToolStarted) and s.call == signal.call for s in signals[:index])
+
+
+@given(
+    st.lists(st.fixed_dictionaries({"id": WORDS, "status": WORDS, "items": st.lists(ITEMS, max_size=4)}), max_size=4)
+)
+def test_turns_of_a_transcript_are_turns_of_the_protocol(turns: list[dict[str, Any]]) -> None:
+    made = turns_of(turns)
+    for turn in made:
+        check(Turn, turn)
+    assert len(made) <= len(turns)
+
+
+@given(WORDS)
+def test_a_script_in_a_shell_is_found_whatever_it_says(script: str) -> None:
+    assert unwrapped(f"/bin/bash -lc {shlex.quote(script)}") == (script, "bash")
+
+
+@pytest.mark.parametrize("line", ["rm -rf /", "bash -lc a b", "'unclosed", "", "/bin/zsh -lc 'ls'"])
+def test_what_is_no_script_in_a_shell_has_no_language(line: str) -> None:
+    assert unwrapped(line) == (line, None)
+
+
+def test_the_version_and_the_methods_are_read_from_what_the_binary_says() -> None:
+    assert version_of("innkeeper/0.163.0 (Debian 12.0.0; x86_64)") == "0.163.0"
+    assert version_of("") == "?"
+    schema = {"oneOf": [{"properties": {"method": {"enum": ["thread/start"]}}}, {"properties": {}}, 3]}
+    assert methods_of(schema) == {"thread/start"} and methods_of([]) == frozenset()
+
+
+def test_full_access_asks_nothing_and_nothing_else_is_full_access() -> None:
+    assert approval_policy({"sandbox": "danger-full-access"}) == "never"
+    assert approval_policy({"sandbox": "nonsense", "approvalPolicy": "never"}) == "on-request"
+    assert sandbox({}) == "workspace-write"
+
+
+def test_hidden_models_are_not_listed_and_the_default_is_first() -> None:
+    listed = [{"id": "a"}, {"id": "b", "isDefault": True}, {"id": "c", "hidden": True}, {"name": "no id"}, 3]
+    assert [model["id"] for model in models(listed)] == ["b", "a"]
+
+
+def test_a_key_in_an_error_is_not_shown_and_a_refused_login_has_its_own_code() -> None:
+    assert "sk-12" not in shown("Incorrect API key provided: sk-1234")
+    assert failure({"codexErrorInfo": "unauthorized", "message": "x"}).error_type == "AGENT_LOGIN_MISSING"
+    told = failure({"codexErrorInfo": {"httpConnectionFailed": {}}, "message": "gone"})
+    assert told.error_type == "AGENT_REFUSED" and "httpConnectionFailed: gone" in told.message
+
+
+def test_an_edit_names_its_files_so_that_the_host_knows_what_an_agent_wrote() -> None:
+    """M4.1b."""
+    change = {"path": "/w/a.txt", "kind": {"type": "update"}, "diff": "@@\n-old\n+new\n+more"}
+    edit: Any = edit_result({"status": "completed", "changes": [change]})["content"]
+    assert edit[0]["after"]["uri"] == "file:///w/a.txt" and edit[0]["diff"] == {"added": 2, "removed": 1}
+    assert edit_result({"status": "declined", "changes": [change]})["success"] is False
+
+
+def test_the_command_silences_what_would_call_out_and_passes_no_secret(tmp_path: Any) -> None:
+    given = command("codex", {"PATH": "/bin", "OPENAI_API_KEY": "s"}, tmp_path, tmp_path / "home", keep_login=False)
+    line = " ".join(given.arguments)
+    for quiet in ("analytics.enabled=false", "features.plugins=false", "check_for_update_on_startup=false"):
+        assert quiet in line
+    assert 'cli_auth_credentials_store="ephemeral"' in line and "s" not in given.environment.values()
+
+
+def test_what_was_said_is_told_from_its_end_and_nothing_is_nothing() -> None:
+    message: Any = {"text": "hi", "origin": {"kind": "user"}}
+    parts: Any = [{"kind": "markdown", "id": "1", "content": "ho"}]
+    turn: Any = {"id": "t", "message": message, "responseParts": parts, "state": "complete"}
+    assert preface((), ()) is None
+    told = preface((turn,), ())
+    assert told is not None and "User: hi\n\nAssistant: ho" in told
+    assert user_input("hi", message) == [{"type": "text", "text": "hi", "text_elements": []}]
