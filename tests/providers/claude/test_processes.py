@@ -1,6 +1,5 @@
 """Processes of Claude Code: start, crash, hang, sudden death, many at once, and what they are given (issue 6 §5-§7)."""
 
-import asyncio
 import os
 import signal
 import sys
@@ -15,7 +14,7 @@ from innkeeper.providers.claude import cli, install
 from innkeeper.providers.claude.environment import agent_environment, logged_in
 from innkeeper.providers.spi import Completion, ProviderError
 from providers.agent_host import Rig, session
-from providers.claude_rig import claude_host, keys, pids
+from providers.claude_rig import claude_host, pids
 from scripted.world import ROOT, Client, text_of
 from servers.fake_llm.anthropic import FakeAnthropic
 from servers.fake_llm.recording import reply, say
@@ -32,21 +31,17 @@ async def working(client: Client, chat: str, llm: FakeAnthropic, turn_id: str = 
     await client.until(lambda: "Working" in text_of(client.states[chat].get("activeTurn") or {"responseParts": []}))
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM], ids=["out of memory", "ended"])
-async def test_an_agent_that_dies_fails_its_turn_and_the_next_one_goes_on(
-    host: Rig, llm: FakeAnthropic, number: signal.Signals
-) -> None:
-    """Issue 6 §7: crash and out-of-memory kill."""
+async def test_an_agent_that_is_killed_fails_its_turn_and_the_next_one_goes_on(host: Rig, llm: FakeAnthropic) -> None:
+    """Issue 6 §7: crash and out-of-memory kill look alike."""
     client = await host.client()
     _, chat = await session(client, host.work, "claude")
     await working(client, chat, llm)
     [pid] = pids(host)
-    os.kill(pid, number)
+    os.kill(pid, signal.SIGKILL)
     turn = await client.ended(chat)
     error = turn["responseParts"][-1]
     assert (turn["state"], error["error"]["errorType"], error["resumable"]) == ("error", "AGENT_EXITED", True)
-    if number is signal.SIGKILL:
-        assert "memory" in error["error"]["message"]
+    assert "memory" in error["error"]["message"]
     llm.add(reply(say("Here.")))
     assert text_of(await client.turn(chat, "still there?", "t2")) == "Here."
     assert llm.asked[-1].mentions("work"), "it knows what was said before"
@@ -237,12 +232,6 @@ async def test_a_completion_has_no_tools_and_leaves_nothing(host: Rig, llm: Fake
     llm.add(reply(say("x"), then="hang"))
     with pytest.raises(ProviderError, match="does not answer"):
         await host.provider.complete(Completion("Name it.", "x", str(host.work), seconds=1.5))
-
-
-async def test_two_completions_at_once(host: Rig, llm: FakeAnthropic) -> None:
-    llm.otherwise = reply(say("same"))
-    found = await asyncio.gather(*(host.provider.complete(Completion("Say", str(n))) for n in range(2)))
-    assert found == ["same", "same"] and keys(llm)
 
 
 async def test_the_agent_names_the_conversation(root: Path, llm: FakeAnthropic) -> None:

@@ -101,6 +101,25 @@ async def test_an_approved_edit_is_made_and_said_to_the_host(host: Rig, llm: Fak
     assert file.read_text() == "as the person wants\n"
 
 
+async def test_full_access_is_the_hosts_to_give_and_its_deny_rules_still_count(host: Rig, llm: FakeAnthropic) -> None:
+    """M6.3b, M6.8: the agent goes on asking; a tool that it would not ask about is denied before it is called."""
+    (host.work / "seen.txt").write_text("SEENWORDS")
+    llm.add(
+        reply(call("Bash", command="touch made", description="Make")),
+        reply(call("Read", file_path=str(host.work / "seen.txt"))),
+        reply(say("Only one.")),
+    )
+    config = {"permissionMode": "bypassPermissions", "permissions": {"allow": [], "deny": ["Read"]}}
+    client = await host.client()
+    _, chat = await session(client, host.work, "claude", config=config)
+    turn = await client.turn(chat, "make and look")
+    assert text_of(turn) == "Only one." and (host.work / "made").exists()
+    made, read = calls(turn)
+    assert (made["status"], made["confirmed"]) == ("completed", "setting")
+    assert read["success"] is False and not llm.asked[-1].mentions("SEENWORDS")
+    assert "permissions of this session deny" in llm.asked[-1].last
+
+
 async def test_abort_closes_the_stream_within_a_second_and_the_conversation_goes_on(
     host: Rig, llm: FakeAnthropic
 ) -> None:
