@@ -273,7 +273,8 @@ async def test_a_gated_call_asks_in_the_conversation_and_runs_when_allowed():
     state = await client.state(session, lambda s: s.get("inputNeeded"))
     call = state["inputNeeded"][0]["toolCall"]
     assert call["contributor"] == {"kind": "mcp", "customizationId": "memo"}
-    assert call["_meta"] == {"x-innkeeper/tool": "echo"}
+    assert call["_meta"]["x-innkeeper/tool"] == "echo"
+    assert call["_meta"]["x-innkeeper/expiresAt"].endswith("Z"), "a client can count down (M6.4)"
     assert world.mcp.callers[0].chat == chat and world.mcp.callers[0].turn_id == "t1"
     confirm(client, chat, True, call["toolCallId"], selectedOptionId="once")
     turn = await client.ended(chat)

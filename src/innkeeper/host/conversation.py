@@ -16,6 +16,7 @@ from innkeeper.host.settings import HostSettings
 from innkeeper.host.views import active_turn
 from innkeeper.host.waits import Waits
 from innkeeper.host.worktrees import WorktreesOutside
+from innkeeper.ports.attachments import AttachmentStore, NoAttachments
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.declarations import Declarations
@@ -40,7 +41,9 @@ class Conversation:
         self.core: Core = DriverCore(driver)
         self.waits = Waits()
         self.running = RunningTurns()
-        self.questions = ConversationQuestions(self.core, self.waits, self.running, timeout=settings.question_timeout)
+        self.questions = ConversationQuestions(
+            self.core, self.waits, self.running, timeout=settings.question_timeout, now=driver.now
+        )
         self.approvals = Approvals(self.core, self.questions, settings, approving)
 
     def full_access(self, session: str) -> bool:
@@ -91,3 +94,5 @@ class Outside:
     """Without it nothing is captured, and there are no changesets."""
     worktrees: WorktreesOutside | None = None
     """Without it every session works in its folder."""
+    attachments: AttachmentStore = field(default_factory=NoAttachments)
+    """Snapshots of what only a client can read."""

@@ -5,11 +5,13 @@ Rules
 * Only an explicit approval is one: a cancelled turn, a closed session, a time-out, an option that denies are denials.
 * A question that nobody waits for any more is withdrawn, and says why where that is known.
 * A question stays open while no client is connected; it never outlasts the patience of the agent that calls (M6.4b).
+  When it will end is in the call's `_meta` under `EXPIRES`, so that a client can count down.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from datetime import datetime, timedelta
 from typing import Any
 
 from innkeeper.host.core import Core, act
@@ -21,6 +23,8 @@ from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.texts import text
 
 META = "x-innkeeper/"
+EXPIRES = "x-innkeeper/expiresAt"
+"""When a question ends without an answer; UTC, ISO 8601."""
 
 MARGIN_SECONDS = 5.0
 """A question ends so long before the calling agent gives up, so that the agent still hears why."""
@@ -29,8 +33,18 @@ MARGIN_SECONDS = 5.0
 class ConversationQuestions:
     """The `Questions` of a host: the gate's, through `confirm`, and an agent's own, through `ask`."""
 
-    def __init__(self, core: Core, waits: Waits, running: RunningTurns, *, timeout: float = QUESTION_SECONDS) -> None:
+    def __init__(
+        self,
+        core: Core,
+        waits: Waits,
+        running: RunningTurns,
+        *,
+        timeout: float = QUESTION_SECONDS,
+        now: Callable[[], str] | None = None,
+    ) -> None:
+        """`now` is the clock's; without it no question says when it ends."""
         self._core = core
+        self._now = now
         self._waits = waits
         self._running = running
         self._timeout = timeout
@@ -77,7 +91,7 @@ class ConversationQuestions:
         if call is None or call.get("status") not in ("streaming", "running", "pending-confirmation"):
             return Answer(False, reason="cancelled")
         answered = self._waits.open(chat, turn_id, _Answered(call_id))
-        act(self._core, chat, _question(turn_id, call, confirmation))
+        act(self._core, chat, self._question(turn_id, call, asked))
         try:
             await asyncio.wait(
                 [answered, *asked.also], timeout=asked.seconds_left(), return_when=asyncio.FIRST_COMPLETED
@@ -92,6 +106,14 @@ class ConversationQuestions:
         ended = asked.ended()
         self._withdraw(chat, turn_id, call_id, ended.message)
         return ended
+
+    def _question(self, turn_id: str, call: State, asked: "_Asked") -> dict[str, Any]:
+        question = _question(turn_id, call, asked.confirmation)
+        if self._now is None:
+            return question
+        ends = datetime.fromisoformat(self._now()) + timedelta(seconds=asked.seconds_left())
+        told = ends.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+        return {**question, "_meta": {**(question.get("_meta") or call.get("_meta") or {}), EXPIRES: told}}
 
     def _withdraw(self, chat: str, turn_id: str, call_id: str, why: str | None) -> None:
         call = tool_call(active_turn(self._core.head(chat), turn_id), call_id)

@@ -16,7 +16,7 @@ from innkeeper.web.tool_cards import parsed, plain
 State = Mapping[str, Any]
 GATE: Final = "x-innkeeper/gate"
 APPROVAL: Final = "x-innkeeper/approval"
-QUESTION: Final = "x-innkeeper/question"
+EXPIRES: Final = "x-innkeeper/expiresAt"
 KNOWN: Final = frozenset({"gate.title", "gate.allow_once", "gate.allow_always", "gate.deny"})
 RULES: Final = frozenset({"gate.why.askingRule", "gate.why.sessionRule", "gate.why.operatorRule"})
 OWN_OPTIONS: Final = {
@@ -76,7 +76,7 @@ def gate(call: State, lang: Lang, customizations: Sequence[State] = ()) -> Gate:
         arguments="" if _rows(given) else given,
         options=tuple(_options(call, kind, asked if isinstance(asked, Mapping) else {}, lang)),
         also=tuple(_also(asked, lang)),
-        expires=str((meta.get(QUESTION) or {}).get("expiresAt") or ""),
+        expires=str(meta.get(EXPIRES) or ""),
         editable=bool(call.get("editable")) and kind != "result",
         result="\n".join(str(one["text"]) for one in call.get("content") or () if one.get("type") == "text"),
     )

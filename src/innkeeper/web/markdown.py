@@ -97,7 +97,8 @@ def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) 
     caption = token.info.strip()
     name = caption.split()[0] if caption else ""
     body = highlighted(token.content, name)
-    head = f'<div class="code-head"><span class="caption">{escape(caption)}</span></div>'
+    shown = caption.partition(" ")[2].strip() or caption
+    head = f'<div class="code-head"><span class="caption">{escape(shown)}</span></div>'
     return f'<div class="code">{head}<pre tabindex="0"><code>{body}</code></pre></div>'
 
 

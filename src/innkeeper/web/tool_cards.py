@@ -78,15 +78,16 @@ def card(call: State) -> Card:
     """The card of a tool call in any of its states."""
     contents: Sequence[State] = call.get("content") or ()
     mark = _mark(call)
-    arguments = _arguments(call)
+    given = _arguments(call)
     edits = tuple(_edit(at, one) for at, one in enumerate(contents) if one.get("type") == "fileEdit")
+    subject = _subject(call, given, edits)
     outputs = tuple(found for one in contents if (found := _output(one)) is not None)
     return Card(
         id=str(call["toolCallId"]),
         mark=mark,
         verb=str(call.get("displayName") or call.get("toolName") or ""),
-        subject=_subject(call, arguments, edits),
-        arguments=arguments[:LARGEST],
+        subject=subject,
+        arguments="" if _says_all(given, subject) else given[:LARGEST],
         outputs=outputs,
         edits=edits,
         chats=tuple(one for one in contents if one.get("type") == "subagent"),
@@ -95,6 +96,12 @@ def card(call: State) -> Card:
         answer=str((call.get("selectedOption") or {}).get("label") or ""),
         open=mark == "failed" or (mark == "running" and bool(outputs)),
     )
+
+
+def _says_all(arguments: str, subject: str) -> bool:
+    """The header shows everything that the call was given."""
+    found = parsed(arguments)
+    return isinstance(found, Mapping) and len(found) == 1 and str(next(iter(found.values()))) == subject
 
 
 def is_over(call: State) -> bool:

@@ -13,6 +13,7 @@ TEXTS = {
     "copied": "web.copied",
     "failed": "web.failed",
     "now": "web.now",
+    "seconds": "web.seconds",
     "idle": "web.composer.idle",
     "running": "web.composer.running",
     "remove": "web.remove",

@@ -26,10 +26,12 @@ function morph(old, fresh) {
   if (old.hasAttribute("data-keep") && fresh.hasAttribute("data-keep")) return;
   const touched = old.matches("[data-fold]") && opened.has(old.getAttribute("aria-controls"));
   const kept = (name) => (name === "hidden" && opened.has(old.id)) || (name === "aria-expanded" && touched) ||
-    (name === "open" && old.matches("dialog,details")) || (name === "hidden" && old.matches(".menu"));
+    (name === "open" && old.matches("dialog,details")) || (name === "hidden" && old.matches(".menu")) ||
+    (name === "tabindex" && old.closest("[data-tree]"));
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(name)) old.removeAttribute(name);
   for (const { name, value } of fresh.attributes)
     if (!kept(name) && old.getAttribute(name) !== value) old.setAttribute(name, value);
+  if (old.matches("[data-submit]") && "checked" in old && !old.form?.hasAttribute("aria-busy")) old.checked = fresh.checked;
   if (old.matches("textarea,select") && old === document.activeElement) return;
   if (old.dataset.load && old.dataset.loaded === fresh.dataset.load) return;
   morphChildren(old, fresh);
@@ -263,7 +265,7 @@ function tick() {
     write(place, new Date(place.dateTime).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit" }));
   for (const place of document.querySelectorAll("time[data-ago]")) write(place, ago(new Date(place.dateTime)));
   for (const place of document.querySelectorAll("[data-since]"))
-    write(place, unit(Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)), "second"));
+    write(place, fill(words.seconds, { n: Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)) }));
   for (const place of document.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.ceil((new Date(place.dataset.until) - Date.now()) / 1000));
     write(place, fill(place.dataset.text ?? "{clock}", { n: left, clock: clock(left) }));
@@ -403,3 +405,4 @@ document.addEventListener("keydown", (event) => {
 settle();
 toEnd();
 connect();
+if (document.querySelector("[data-tree]")) import("./tree.js");
