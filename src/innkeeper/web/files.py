@@ -29,11 +29,14 @@ STYLES: Final = (
     "sessions",
     "chat",
     "tools",
+    "new",
     "composer",
+    "tree",
+    "drawers",
 )
 """The parts of the one style sheet, in the order in which they hold; `static/css/NAME.css`."""
 
-STATIC: Final = ("app.js", "icons.svg", "mark.svg")
+STATIC: Final = ("app.js", "composer.js", "icons.svg", "mark.svg", "tree.js")
 TEMPLATES: Final = (
     "bar.html",
     "bar_more.html",
@@ -44,6 +47,14 @@ TEMPLATES: Final = (
     "closed.html",
     "composer.html",
     "content_ref.html",
+    "custom_bar.html",
+    "custom_counts.html",
+    "custom_empty.html",
+    "custom_history.html",
+    "custom_row.html",
+    "custom_why.html",
+    "customizations.html",
+    "customizations_none.html",
     "diff.html",
     "error.html",
     "gate.html",
@@ -52,6 +63,9 @@ TEMPLATES: Final = (
     "log_empty.html",
     "lost.html",
     "message.html",
+    "new.html",
+    "new_agents.html",
+    "new_config.html",
     "notice.html",
     "older.html",
     "reasoning.html",

@@ -9,7 +9,7 @@ from typing import Final
 
 from innkeeper.web.asking import Actions, Pages, WebOptions
 
-SUBJECTS: Final = ("home", "chat", "chat_acts")
+SUBJECTS: Final = ("home", "chat", "chat_acts", "new", "customizations")
 EXTRAS: Final[tuple[str, ...]] = ()
 """Modules of `innkeeper.web` that add to the page of a chat (`web.extras`): imported before the first page."""
 MANAGEMENT: Final[tuple[str, ...]] = ()

@@ -3,7 +3,7 @@
 const body = document.body, root = document.documentElement;
 const base = body.dataset.base, words = JSON.parse(body.dataset.words);
 const $ = (id) => document.getElementById(id);
-const text = $("text"), composer = $("composer");
+const text = $("text");
 const on = (type, selector, act, options) => document.addEventListener(type, (event) => {
   const hit = event.target.closest?.(selector);
   if (hit) act(hit, event);
@@ -243,7 +243,7 @@ on("submit", "[data-older]", () => { // what is read stays where it is while old
   new MutationObserver((_, watch) => { watch.disconnect(); main.scrollTop = top + main.scrollHeight - height; }).observe($("log"), { childList: true });
 });
 const atEnd = () => main?.hasAttribute("data-follow") && main.scrollHeight - main.scrollTop - main.clientHeight <= 48;
-function toEnd() { if (main) main.scrollTop = main.scrollHeight; if ($("below")) $("below").hidden = true; }
+function toEnd() { if (main?.hasAttribute("data-follow")) main.scrollTop = main.scrollHeight; if ($("below")) $("below").hidden = true; }
 const showBelow = () => { if ($("below") && !atEnd()) $("below").hidden = false; };
 main?.addEventListener("scroll", () => { if (atEnd() && $("below")) $("below").hidden = true; }, { passive: true });
 
@@ -274,7 +274,7 @@ function tick() {
 setInterval(tick, 1000);
 function settle() {
   tick();
-  if (text) text.placeholder = $("stop") ? words.running : words.idle;
+  if (text?.dataset.save) text.placeholder = $("stop") ? words.running : words.idle;
   for (const place of document.querySelectorAll("[data-load]")) if (place.offsetParent) load(place);
   for (const head of document.querySelectorAll(".code-head:not(:has(button))")) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "icon-button small", title: words.copy });
@@ -283,75 +283,6 @@ function settle() {
     button.append(parse(words.copy_icon));
     head.append(button);
   }
-}
-
-// The composer: its text is kept in this browser until it was sent, and with the host for the others.
-function setText(value) { text.value = value; text.dispatchEvent(new Event("input", { bubbles: true })); text.focus(); }
-if (text) {
-  const place = `draft:${text.dataset.draft}`, files = () => $("files");
-  let saving = 0, proposals = [];
-  text.value = localStorage.getItem(place) ?? text.value;
-  const send = (other) => {
-    if (!text.value.trim() && !files()?.files.length) return;
-    const field = Object.assign(document.createElement("input"), { type: "hidden", name: "other", value: "1" });
-    if (other) composer.append(field);
-    composer.requestSubmit($("send"));
-    field.remove();
-  };
-  const save = () => post(text.dataset.save, formOf({ text: text.value })).catch(() => {});
-  text.addEventListener("input", () => {
-    localStorage.setItem(place, text.value);
-    clearTimeout(saving);
-    saving = setTimeout(save, 800);
-    propose();
-  });
-  composer.addEventListener("sent", ({ detail: { path } }) => {
-    if (!path.endsWith("/send")) return;
-    clearTimeout(saving);
-    text.value = "";
-    localStorage.removeItem(place);
-    showFiles(new DataTransfer());
-    toEnd();
-  });
-  document.addEventListener("sent", ({ detail: { told } }) => { if (told.fill) setText(told.fill); });
-  text.addEventListener("keydown", (event) => {
-    const { key } = event, list = $("completions");
-    if (!list.hidden && ["ArrowDown", "Tab"].includes(key)) { event.preventDefault(); return list.firstElementChild?.focus(); }
-    if (!list.hidden && key === "Escape") { event.stopPropagation(); list.hidden = true; return; }
-    if (key !== "Enter" || event.shiftKey || event.isComposing || event.keyCode === 229) return;
-    event.preventDefault();
-    send(event.ctrlKey || event.metaKey);
-  });
-  // Proposals after / and @
-  async function propose() {
-    const before = text.value.slice(0, text.selectionStart);
-    if (!/(^\/\S*|(^|\s)@\S*)$/.test(before)) { $("completions").hidden = true; return; }
-    const told = await post(text.dataset.completions, formOf({ text: text.value, at: text.selectionStart })).catch(() => ({}));
-    proposals = told.items ?? [];
-    $("completions").replaceChildren(...proposals.map(({ label }, at) => Object.assign(document.createElement("button"),
-      { type: "button", className: "menu-row", role: "option", textContent: label, value: at })));
-    $("completions").hidden = !proposals.length;
-  }
-  on("click", "#completions button", ({ value }) => {
-    const { insertText, rangeStart = 0, rangeEnd = text.selectionStart } = proposals[value];
-    $("completions").hidden = true;
-    setText(text.value.slice(0, rangeStart) + insertText + text.value.slice(rangeEnd));
-  });
-  // Attachments
-  function showFiles(chosen) {
-    files().files = chosen.files;
-    $("attachments").hidden = !chosen.files.length;
-    $("attachments").replaceChildren(...[...chosen.files].map((file, at) => {
-      const row = Object.assign(document.createElement("li"), { className: "tag", textContent: file.name });
-      const drop = Object.assign(document.createElement("button"), { type: "button", className: "drop", textContent: "×" });
-      drop.setAttribute("aria-label", fill(words.remove, { name: file.name }));
-      drop.onclick = () => { const rest = new DataTransfer(); [...chosen.files].forEach((one, n) => n !== at && rest.items.add(one)); showFiles(rest); };
-      row.append(drop);
-      return row;
-    }));
-  }
-  on("change", "#files", (field) => showFiles(field));
-  text.addEventListener("paste", ({ clipboardData }) => { if (clipboardData.files.length) showFiles(clipboardData); });
 }
 
 // The list at the left
@@ -405,4 +336,6 @@ document.addEventListener("keydown", (event) => {
 settle();
 toEnd();
 connect();
+if (text) import("./composer.js");
 if (document.querySelector("[data-tree]")) import("./tree.js");
+export { $, fill, formOf, on, post, toEnd, toast, words };
