@@ -1,5 +1,6 @@
 """Agents that speak ACP: one of the tests' own, and a real one where npm has brought it."""
 
+import json
 import os
 import shutil
 import sys
@@ -19,8 +20,9 @@ from innkeeper.providers.spi import Provider, Surroundings
 from providers.agent_host import Rig, rig
 from providers.codex.conftest import configure
 from servers.fake_llm.anthropic import FakeAnthropic
+from servers.fake_llm.openai_chat import FakeChat
 from servers.fake_llm.openai_responses import FakeOpenAI
-from servers.fake_llm.recording import Call, FakeModel, call
+from servers.fake_llm.recording import Asked, Call, FakeModel, call, reply, say
 
 SIMPLE = Path(__file__).resolve().parents[2] / "servers" / "acp_agent.py"
 NPM = "INNKEEPER_NPM_BIN"
@@ -37,6 +39,21 @@ class AcpHost:
     name: str
     run: Callable[..., Call]
     plans: bool = True
+    prefix: str = "mcp__"
+    """What stands before `memo__echo` in the request; opencode writes `memo_echo`."""
+
+    def tool(self, server: str, tool: str) -> str:
+        """The name in the model's request."""
+        return f"{self.prefix}{server}__{tool}" if self.prefix else f"{server}_{tool}"
+
+    @property
+    def asked(self) -> list[Asked]:
+        """The requests of the turns: opencode asks for a title too, without tools."""
+        return [asked for asked in self.llm.asked if asked.tools]
+
+    async def request(self, number: int) -> Asked:
+        found: Asked = await self.llm.until(lambda: self.asked[number] if len(self.asked) > number else None)
+        return found
 
 
 def one(profile_of: Callable[[Surroundings], Any]) -> Callable[[Surroundings], Provider]:
@@ -107,7 +124,31 @@ async def codex_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
             yield AcpHost(host, llm, "codex-acp", escalated, plans=False)
 
 
-HOSTS: dict[str, Callable[..., Any]] = {"simple": simple_host, "claude-agent-acp": claude_host, "codex-acp": codex_host}
+@asynccontextmanager
+async def opencode_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
+    program = npm_program("opencode")
+    if program is None:
+        pytest.skip("npm's opencode-ai is not installed")
+    async with FakeChat() as llm:
+        llm.when(lambda asked: not asked.tools, reply(say("A title")))
+        models = {"m": {"name": "m"}}
+        options = {"baseURL": f"{llm.url}/v1", "apiKey": "made-up"}
+        fake = {"npm": "@ai-sdk/openai-compatible", "name": "fake", "options": options, "models": models}
+        config = {"provider": {"fake": fake}, "model": "fake/m"}
+        more = {"OPENCODE_CONFIG_CONTENT": json.dumps(config), **changes.pop("more", {})}
+        make = one(lambda given: found(program, {"PATH": ""})[0])
+        async with rig(root, make, more=more, **changes) as host:
+            run = lambda command, **more: call("bash", command=command, description="do", **more)  # noqa: E731
+            yield AcpHost(host, llm, "opencode", run, prefix="")
+
+
+HOSTS: dict[str, Callable[..., Any]] = {
+    "simple": simple_host,
+    "claude-agent-acp": claude_host,
+    "codex-acp": codex_host,
+}
+ENABLING: dict[str, Callable[..., Any]] = {**HOSTS, "opencode": opencode_host}
+"""opencode is slow and large: what it is known to get wrong is tried with it, and not the rest."""
 
 
 @pytest.fixture(autouse=True)
@@ -123,6 +164,12 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(params=HOSTS)
 async def host(request: pytest.FixtureRequest, root: Path) -> AsyncIterator[AcpHost]:
     async with HOSTS[request.param](root, more={"MY_SECRET": "HIDDEN", "GITHUB_TOKEN": "HIDDEN"}) as made:
+        yield made
+
+
+@pytest.fixture(params=ENABLING)
+async def enabling(request: pytest.FixtureRequest, root: Path) -> AsyncIterator[AcpHost]:
+    async with ENABLING[request.param](root) as made:
         yield made
 
 

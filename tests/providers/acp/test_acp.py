@@ -82,9 +82,10 @@ async def test_a_tool_of_a_project_server_is_called_once_and_asked_about_by_the_
     "the agent's id of the call where it gives one, else tool and arguments",
     limit="ACP has no children: every call is the main agent's",
 )
-async def test_a_call_shows_its_contributor_its_input_and_its_result(host: AcpHost) -> None:
+async def test_a_call_shows_its_contributor_its_input_and_its_result(enabling: AcpHost) -> None:
+    host = enabling
     host.rig.declare("memo")
-    host.llm.add(reply(call("mcp__memo__echo", text="hi", id="call-1")), reply(say("echoed")))
+    host.llm.add(reply(call(host.tool("memo", "echo"), text="hi", id="call-1")), reply(say("echoed")))
     client, uri, chat = await opened(host)
     turn = await client.turn(chat, "echo")
     found = call_of(turn)
@@ -153,8 +154,9 @@ async def test_abort_closes_the_stream(host: AcpHost) -> None:
 @cell("acp", "server", "launch", "left out of the list that the agent's session begins with")
 @cell("acp", "server", "nextRequest", "another process takes the session up with what is left")
 @cell("acp", "server", "back", "another process takes the session up with it")
-async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: AcpHost) -> None:
+async def test_servers_follow_their_switches_at_launch_and_in_the_session(enabling: AcpHost) -> None:
     """C6.1, C6.2: left out at launch; taken away and brought back by another process that takes the session up."""
+    host = enabling
     host.rig.declare("memo", "other")
     client, uri, chat = await opened(host)
     await client.state(uri, lambda s: len(s.get("customizations") or ()) >= 2)
@@ -166,11 +168,11 @@ async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: 
     await client.turn(chat, "TWO", "t2")
     await switch(client, uri, memo, False)
     await client.turn(chat, "THREE", "t3")
-    offers = [asked.offers("mcp__memo__echo") for asked in host.llm.asked]
+    offers = [asked.offers(host.tool("memo", "echo")) for asked in host.asked]
     assert offers == [False, True, False]
-    assert all(asked.offers("mcp__other__echo") for asked in host.llm.asked)
-    assert not host.llm.asked[0].mentions("mcp__memo")
-    assert host.llm.asked[2].mentions("ONE") and host.llm.asked[2].mentions("ANSWER"), "the conversation went on"
+    assert all(asked.offers(host.tool("other", "echo")) for asked in host.asked)
+    assert not host.asked[0].mentions(host.tool("memo", "echo"))
+    assert host.asked[2].mentions("ONE") and host.asked[2].mentions("ANSWER"), "the conversation went on"
     assert "REPLAY" not in str(client.frames), "what is replayed is no news"
 
 
@@ -181,24 +183,26 @@ async def test_servers_follow_their_switches_at_launch_and_in_the_session(host: 
     "the gate refuses at once; the list that the agent asks for is empty",
     limit="an agent that does not ask again keeps the tools in its list until the turn ends",
 )
-async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(host: AcpHost) -> None:
+async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(enabling: AcpHost) -> None:
+    host = enabling
     host.rig.declare("memo", "other")
     hold = asyncio.Event()
-    host.llm.add(reply(call("mcp__memo__echo", text="late", id="call-1"), after=hold), reply(say("refused")))
+    host.llm.add(reply(call(host.tool("memo", "echo"), text="late", id="call-1"), after=hold), reply(say("refused")))
     client, uri, chat = await opened(host)
     client.start_turn(chat, "hi")
-    assert (await host.llm.request(0)).offers("mcp__memo__echo")
+    assert (await host.request(0)).offers(host.tool("memo", "echo"))
     await switch(client, uri, server_id(client, uri, "memo"), False)
     hold.set()
     turn = await client.ended(chat)
     assert turn["state"] == "complete" and not host.rig.events("memo", "call")
     await client.turn(chat, "again", "t2")
-    assert not host.llm.asked[-1].offers("mcp__memo__echo") and host.llm.asked[-1].offers("mcp__other__echo")
+    assert not host.asked[-1].offers(host.tool("memo", "echo")) and host.asked[-1].offers(host.tool("other", "echo"))
 
 
 @cell("acp", "server", "otherSession", "a process for each session")
-async def test_sessions_do_not_share_their_servers(host: AcpHost) -> None:
+async def test_sessions_do_not_share_their_servers(enabling: AcpHost) -> None:
     """The trap: one process for several sessions shows each the servers of all."""
+    host = enabling
     host.rig.declare("memo")
     client, uri, chat = await opened(host)
     _, second, other = await opened(host, "ahp-session:/2")
@@ -207,7 +211,7 @@ async def test_sessions_do_not_share_their_servers(host: AcpHost) -> None:
     await client.subscribe(other)
     await client.turn(chat, "one")
     await client.turn(other, "two")
-    assert [asked.offers("mcp__memo__echo") for asked in host.llm.asked] == [False, True] and second != uri
+    assert [asked.offers(host.tool("memo", "echo")) for asked in host.asked] == [False, True] and second != uri
 
 
 @cell(

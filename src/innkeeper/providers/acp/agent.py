@@ -51,6 +51,11 @@ class AcpProvider:
             "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         }
 
+    def takes_model(self, id: str) -> bool:
+        """Before the agent has said which it has, any (spi.Choosing)."""
+        known = self._remembered().models
+        return not known or id == "default" or any(one == id for one, _ in known)
+
     @property
     def unavailable(self) -> Unavailable | None:
         agent = self._profile.title

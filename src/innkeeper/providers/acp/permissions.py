@@ -23,7 +23,7 @@ async def decide(
     output: TurnOutput, updates: Updates, asked: Mapping[str, Any], options: Sequence[Mapping[str, Any]], cwd: str
 ) -> str | None:
     """The id of the option that is the person's answer; None where there is none that says it."""
-    call = updates.tool({key: value for key, value in asked.items() if key != "status"})
+    call = updates.tool(asked, asked=True)
     call.asked = True
     title = str(asked.get("title") or call.name)
     given = encode(call.input).decode() if call.input is not None else None

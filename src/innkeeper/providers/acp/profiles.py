@@ -94,9 +94,14 @@ KNOWN: Final[tuple[Profile, ...]] = (
             "XDG_STATE_HOME": "state",
             "XDG_CACHE_HOME": "cache",
         },
-        settings={"OPENCODE_DISABLE_AUTOUPDATE": "true", "OPENCODE_DISABLE_MODELS_FETCH": "true"},
+        settings={
+            "OPENCODE_DISABLE_AUTOUPDATE": "true",
+            "OPENCODE_DISABLE_MODELS_FETCH": "true",
+            "OPENCODE_PERMISSION": '{"bash":"ask","edit":"ask","webfetch":"ask"}',
+        },
         keys=("OPENCODE_CONFIG_CONTENT", "ANTHROPIC_API_KEY", "OPENAI_API_KEY"),
         follows_lists=True,
+        tested=frozenset({"1.18.33"}),
     ),
     Profile(
         name="copilot-acp",

@@ -99,13 +99,19 @@ class Updates:
                 )
             )
 
-    def tool(self, update: Mapping[str, Any]) -> Call:
+    def tool(self, update: Mapping[str, Any], *, asked: bool = False) -> Call:
         """News of a call, or what is asked about: the same shape."""
         call = self._start(update)
-        self._input(call, update)
+        if call.done:
+            return call
+        call.paths = call.paths or tuple(edits_of(update))
+        if update.get("rawInput") not in (None, {}, ""):
+            call.input = update["rawInput"]
         status = update.get("status")
         content = update.get("content") or ()
-        if call.done:
+        if asked or status in ("in_progress", "completed", "failed"):
+            self._input(call)
+        if asked:
             return call
         if status in ("completed", "failed"):
             call.done = True
@@ -150,13 +156,11 @@ class Updates:
         self.emit(ToolStarted(id, call.name, shown, contributor=contributor))
         return call
 
-    def _input(self, call: Call, update: Mapping[str, Any]) -> None:
-        given = update.get("rawInput")
-        call.paths = call.paths or tuple(edits_of(update))
-        if call.said or given in (None, {}, ""):
-            return
-        call.said, call.input = True, given
-        self.emit(ToolInputDelta(call.id, encode(given).decode()))
+    def _input(self, call: Call) -> None:
+        """Given once, when it is complete: some agents tell of a call before they know what with."""
+        if not call.said and call.input is not None:
+            call.said = True
+            self.emit(ToolInputDelta(call.id, encode(call.input).decode()))
 
     def _said(self, kind: str, update: Mapping[str, Any]) -> None:
         content = update.get("content") or {}
