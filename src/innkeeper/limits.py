@@ -67,6 +67,12 @@ QUEUED_MESSAGES: Final = 100
 EARLY_SIGNALS: Final = 1_000
 SUBAGENT_START_SECONDS: Final = 30.0
 BACKING_BYTES: Final = 16 * KIB
+ATTACHMENT_BYTES: Final = 8 * MIB
+ATTACHMENTS_BYTES: Final = 32 * MIB
+ATTACHMENTS_AT_ONCE: Final = 4
+ATTACHMENT_SECONDS: Final = 10.0
+ATTACHED_CHARACTERS: Final = 20_000
+EMBEDDED_CHARACTERS: Final = 200_000
 TITLE_CHARACTERS: Final = 60
 TITLE_SOURCE_CHARACTERS: Final = 20_000
 SUMMARY_DELAY_SECONDS: Final = 0.1
@@ -228,6 +234,14 @@ LIMITS: Final[tuple[Limit, ...]] = (
         "turn",
         "What an agent keeps about one chat for after a restart; larger is not kept.",
     ),
+    Limit("ATTACHMENT_BYTES", ATTACHMENT_BYTES, "bytes", "turn", "One attachment that is fetched from its client."),
+    Limit("ATTACHMENTS_BYTES", ATTACHMENTS_BYTES, "bytes", "turn", "All that are fetched for one message."),
+    Limit(
+        "ATTACHMENTS_AT_ONCE", ATTACHMENTS_AT_ONCE, "count", "turn", "Of one message; a silent client costs one wait."
+    ),
+    Limit("ATTACHMENT_SECONDS", ATTACHMENT_SECONDS, "s", "turn", "For one answer of the client that attached it."),
+    Limit("ATTACHED_CHARACTERS", ATTACHED_CHARACTERS, "characters", "turn", "An attached conversation, newest turns."),
+    Limit("EMBEDDED_CHARACTERS", EMBEDDED_CHARACTERS, "characters", "turn", "Embedded text; longer goes as a file."),
     Limit("TITLE_CHARACTERS", TITLE_CHARACTERS, "characters", "turn", "A title made of the first words of a message."),
     Limit(
         "TITLE_SOURCE_CHARACTERS",
@@ -345,6 +359,12 @@ FIXED: Final = frozenset(
         "EARLY_SIGNALS",
         "SUBAGENT_START_SECONDS",
         "BACKING_BYTES",
+        "ATTACHMENT_BYTES",
+        "ATTACHMENTS_BYTES",
+        "ATTACHMENTS_AT_ONCE",
+        "ATTACHMENT_SECONDS",
+        "ATTACHED_CHARACTERS",
+        "EMBEDDED_CHARACTERS",
         "TITLE_CHARACTERS",
         "TITLE_SOURCE_CHARACTERS",
         "SUMMARY_DELAY_SECONDS",

@@ -22,6 +22,7 @@ from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.worktrees import WorktreesOutside
+from innkeeper.ports.attachments import AttachmentStore, NoAttachments
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import LocalCommands
 from innkeeper.ports.pull_requests import NoPullRequests, PullRequests
@@ -232,7 +233,9 @@ class World:
         approving: Approving | None = None,
         changes: ChangesOutside | None = None,
         worktrees: WorktreesOutside | None = None,
+        attachments: AttachmentStore | None = None,
     ) -> None:
+        self.attachments = attachments or NoAttachments()
         self.changes = changes
         self.worktrees = worktrees
         self.ground = ground or Ground()
@@ -277,6 +280,7 @@ class World:
             options=self.options,
             changes=self.changes,
             worktrees=self.worktrees,
+            attachments=self.attachments,
         )
         self.service = HostService(self.driver, conversation, outside, policy, self.settings)
         activate(self.service.contributions)
@@ -301,6 +305,7 @@ class World:
         changed.setdefault("ground", self.ground)
         changed.setdefault("changes", self.changes)
         changed.setdefault("worktrees", self.worktrees)
+        changed.setdefault("attachments", self.attachments)
         return await World(log=survivor, settings=self.settings, ids=CountingIds("later"), **changed).start()
 
     async def until(self, found: Callable[[], Any]) -> Any:

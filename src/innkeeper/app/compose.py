@@ -17,6 +17,7 @@ from typing import Final
 from innkeeper._version import running_version
 from innkeeper.app.agents import FOLDER as AGENT_FOLDERS
 from innkeeper.app.agents import AgentSource, QuietAgents
+from innkeeper.app.approving import approving
 from innkeeper.app.oauth_clients import registered_clients
 from innkeeper.app.preferences import Preferences, SettingsFollower
 from innkeeper.contributions.builtin import activate
@@ -57,6 +58,7 @@ from innkeeper.mcp.oauth.keyrings import standard_store
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
+from innkeeper.ports.attachments import NoAttachments
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.edits import EditStore, MemoryEdits
@@ -77,6 +79,7 @@ from innkeeper.settings.memory import MemorySettings
 from innkeeper.store.sqlite import SqliteLog
 from innkeeper.texts import negotiate
 from innkeeper.wire.limits import Limits
+from innkeeper.workspace.attachment_files import AttachmentFiles
 from innkeeper.workspace.edit_files import FOLDER as SESSIONS
 from innkeeper.workspace.edit_files import EditFiles
 from innkeeper.workspace.files import LocalFiles
@@ -213,7 +216,8 @@ class Host:
             idle_seconds=settings.limits["chat_idle_seconds"],
         )
         host_settings = _host_settings(given)
-        conversation = Conversation(self.driver, host_settings)
+        approved = approving(settings, given.environment, parts.paths, parts.attachments)
+        conversation = Conversation(self.driver, host_settings, approved)
         self._processes, self._git = parts.processes, parts.git
         self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
@@ -325,6 +329,7 @@ def _outside(
         launch=given.launch,
         pull_requests=GhPullRequests(given.environment),
         worktrees=_worktrees(parts, settings),
+        attachments=NoAttachments() if parts.attachments is None else AttachmentFiles(Path(parts.attachments)),
     )
 
 

@@ -4,7 +4,7 @@ Rules
 * Only where the agent declares `multipleChats`; `fork` and `sideChat` only where it declares those.
 * Everything is checked before anything changes. `session/chatAdded` leaves before the answer.
 * A fork begins with copies of the visible turns, under ids of its own, and with the directories of its source; they go
-  through the hydration hooks (K17).
+  through the hydration hooks (K17). The chat of a subagent cannot be forked: no agent could go on in it.
 * No chat of ours is movable, so `moveChat` changes nothing and says so. The default chat stays as long as its session.
 """
 
@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NoReturn
 
 from innkeeper.engine.effects import Act, Change, Create, Drop
+from innkeeper.host.asking import sent_by
 from innkeeper.host.core import Core
 from innkeeper.host.faults import bad_params, no_chat, no_session
 from innkeeper.host.hydration import Hydrator
@@ -49,8 +50,8 @@ class Chats:
         self._ids = ids
         self._close_timeout = close_timeout
 
-    async def create(self, params: Params) -> None:
-        """`createChat` on a session. Raises RpcError: -32001, -32008, -32009, -32010, -32602."""
+    async def create(self, client_id: str, params: Params) -> None:
+        """`createChat` on a session, by a client. Raises RpcError: -32001, -32008, -32009, -32010, -32602."""
         session_uri, uri = params["channel"], params["chat"]
         session = self._session(session_uri)
         self._refuse_uri(uri)
@@ -68,7 +69,7 @@ class Chats:
         if (message := params.get("initialMessage")) is not None:
             if (message.get("origin") or {}).get("kind", "user") != "user":
                 raise bad_params("params.initialMessage must be a message of the user")
-            adding.append(Act(uri, self._first_turn(message)))
+            adding.append(Act(uri, self._first_turn(message, client_id)))
         await self._core.commit(*adding)
 
     async def dispose(self, uri: str) -> None:
@@ -126,6 +127,8 @@ class Chats:
         if not multiple.get(kind):
             raise RpcError(PERMISSION_DENIED, f"the agent {session['provider']} does not offer {kind}")
         origin_chat = await self._source(uri, session_uri, source)
+        if kind == "fork" and (origin_chat.get("origin") or {}).get("kind") == "tool":
+            raise RpcError(PERMISSION_DENIED, "an agent made this chat for its own work; it cannot be forked")
         if kind == "fork":
             return await self._fork(uri, now, session_uri, source, origin_chat)
         return _side_chat(uri, now, source, origin_chat, _subset(session, directories))
@@ -153,12 +156,12 @@ class Chats:
         directories = of.get("workingDirectories")
         return chat_state(uri, now, title=title, origin=origin, turns=copies, directories=directories)
 
-    def _first_turn(self, message: Params) -> dict[str, Any]:
+    def _first_turn(self, message: Params, client_id: str) -> dict[str, Any]:
         return {
             "type": "chat/turnStarted",
             "turnId": self._ids.new(),
             "startedAt": self._clock.now(),
-            "message": {"origin": {"kind": "user"}, **message},
+            "message": sent_by({"origin": {"kind": "user"}, **message}, client_id),
         }
 
 

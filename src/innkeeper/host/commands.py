@@ -105,7 +105,7 @@ class StandardCommands:
         await self._sessions.dispose(params["channel"])
 
     async def create_chat(self, asker: Asker, params: Params) -> None:
-        await self._chats.create(params)
+        await self._chats.create(asker.client_id, params)
 
     async def dispose_chat(self, asker: Asker, params: Params) -> None:
         await self._chats.dispose(params["channel"])

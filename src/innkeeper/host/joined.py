@@ -15,6 +15,7 @@ from innkeeper.host import trackers
 from innkeeper.host.admission import Admission, Bridge
 from innkeeper.host.adoption import Adoption
 from innkeeper.host.agents import Agents
+from innkeeper.host.attachments import Attachments
 from innkeeper.host.backings import Backings
 from innkeeper.host.changesets.commands import ChangesetCommands
 from innkeeper.host.changesets.service import Changesets
@@ -169,10 +170,24 @@ class Joined:
     # -- turns, sessions, chats ----------------------------------------------------------------------------------
 
     @cached_property
+    def attachments(self) -> Attachments:
+        outside, changes = self.outside, self.changes
+        store, files = outside.attachments, outside.ground.files
+        own = {} if changes is None else {"own": changes.read}
+        return Attachments(self.core, store, files, **own)
+
+    @cached_property
     def requests(self) -> Requests:
-        checkpoints = self.changes or NoCheckpoints()
-        declarations = self.outside.declarations
-        return Requests(self.core, self.backings, self.found.handover, declarations, checkpoints, self.isolation)
+        return Requests(
+            self.core,
+            self.backings,
+            self.found.handover,
+            self.outside.declarations,
+            self.changes or NoCheckpoints(),
+            self.isolation,
+            self.attachments,
+            self.agents.providers,
+        )
 
     @cached_property
     def turns(self) -> Turns:
@@ -200,7 +215,8 @@ class Joined:
 
     @cached_property
     def ends(self) -> Ends:
-        return Ends(self.backings, self.servers, self.found.all, self.turns, self.changes, self.worktrees)
+        found, attachments = self.found.all, self.attachments
+        return Ends(self.backings, self.servers, found, self.turns, attachments, self.changes, self.worktrees)
 
     @cached_property
     def sessions(self) -> Sessions:

@@ -4,6 +4,8 @@ Rules
 * The stages are awaited in order; cancelling the turn ends the one that runs.
 * The working directory comes first, and may fail the turn: agent, servers and files are those of it (reference §4.1).
 * The files are captured while the other stages go on, and are before the agent may write (reference §5.8).
+* The model that the message names and what is attached to it come before servers are started for it. Contributions are
+  told the message as it was sent; the agent gets it with its attachments resolved.
 * Preparing declarations may fail the turn; an outgoing contribution that fails adds nothing (K5).
 * The context of a side chat is its source's history up to the turn it was opened at, a running one included; a source
   that is gone gives none.
@@ -15,7 +17,9 @@ from typing import Any
 from innkeeper.contributions.dispatch import Dispatcher
 from innkeeper.contributions.spi import Addition, OutgoingTurn
 from innkeeper.host.asking import Asking
+from innkeeper.host.attachments import Attachments
 from innkeeper.host.backings import Backings
+from innkeeper.host.choosing import check_model, note_agent
 from innkeeper.host.core import Core
 from innkeeper.host.customizations.handover import Handover
 from innkeeper.host.kept import branch, kept
@@ -25,7 +29,8 @@ from innkeeper.ports.changes import TurnCheckpoints
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
 from innkeeper.ports.worktrees import WorktreeIsolation
-from innkeeper.providers.spi import Branch, ClientTool, ProviderError, ProviderSession, TurnRequest
+from innkeeper.protocol.chat.state import Message
+from innkeeper.providers.spi import Branch, ClientTool, Provider, ProviderError, ProviderSession, TurnRequest
 from innkeeper.texts import text
 
 
@@ -40,8 +45,12 @@ class Requests:
         declarations: Declarations,
         checkpoints: TurnCheckpoints,
         worktrees: WorktreeIsolation,
+        attachments: Attachments,
+        providers: Mapping[str, Provider],
     ) -> None:
         self._core = core
+        self._attachments = attachments
+        self._providers = providers
         self._worktrees = worktrees
         self._checkpoints = checkpoints
         self._backings = backings
@@ -55,15 +64,28 @@ class Requests:
         agent = await self._backings.get(asking.session)
         self._checkpoints.begin(asking.session, asking.chat, asking.turn_id)
         try:
+            sent = await self._message(asking)
             eligible = await self.declare(asking.session, asking.turn_id)
             outgoing = await self._outgoing(asking, hooks)
-            request = await self._request(asking, outgoing, eligible)
+            request = await self._request(asking, sent, outgoing, eligible)
             await self._checkpoints.ready(asking.session, asking.turn_id)
         except Exception:
             self._checkpoints.abandon(asking.session, asking.chat, asking.turn_id)
             raise
         self._handover.offered(asking.session, asking.turn_id, eligible)
         return agent, request
+
+    async def _message(self, asking: Asking) -> Message:
+        """The message as the agent gets it. Raises ProviderError: `modelSelectionFailed`, `sendFailed`."""
+        session = self._core.head(asking.session) or {}
+        check_model(self._providers.get(str(session.get("provider"))), asking.message)
+        note_agent(session, asking.message)
+        about = asking.queued or asking.turn_id
+        return await self.attached(asking.session, asking.chat, about, asking.message, asking.client)
+
+    async def attached(self, session: str, chat: str, about: str, message: Message, client: str | None) -> Message:
+        """The message with what is attached as an agent can use it. Raises ProviderError `sendFailed`."""
+        return await self._attachments.resolved(session, chat, about, message, client)
 
     async def declare(self, session: str, turn_id: str) -> Eligible:
         """The session's declarations are read, its servers are up, as far as they must be (K19), and its agent has what
@@ -81,7 +103,7 @@ class Requests:
         text = asking.message.get("text", "")
         return await hooks.outgoing(OutgoingTurn(asking.session, asking.chat, asking.turn_id, asking.message, text))
 
-    async def _request(self, asking: Asking, outgoing: Addition, eligible: Eligible) -> TurnRequest:
+    async def _request(self, asking: Asking, message: Message, outgoing: Addition, eligible: Eligible) -> TurnRequest:
         session, chat = self._core.head(asking.session), self._core.head(asking.chat)
         if session is None or chat is None:
             raise ProviderError("sessionGone", text("turn.sessionGone"))
@@ -90,7 +112,7 @@ class Requests:
             session=asking.session,
             chat=asking.chat,
             turn_id=asking.turn_id,
-            message=asking.message,
+            message=message,
             text=given if outgoing.text is None else outgoing.text,
             instructions=outgoing.instructions,
             history=known_to_agent(chat.get("turns") or ()),

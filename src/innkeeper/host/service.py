@@ -46,6 +46,7 @@ HOST_METHODS = STANDARD_METHODS | COMPLETION_METHODS | EXTENSION_METHODS | CUSTO
 HOST_METHODS |= TERMINAL_METHODS | CHANGESET_METHODS | ADOPTION_METHODS | CHAT_SETTING_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
+WAITS = frozenset({"chat/pendingMessageSet", "chat/steeringMessageSet"})
 DIRECTORY_CHANGES = frozenset(
     {"session/workingDirectorySet", "session/workingDirectoryRemoved", "session/workingDirectoryReplaced"}
 )
@@ -118,6 +119,7 @@ class HostService:
         await self._terminals.restored()
         self._watching = [self._core.spawn(watch(), name) for name, watch in self._joined.watches.items()]
         self._core.spawn(self._customizations.start(), "orphaned decisions")
+        self._core.spawn(self._joined.attachments.sweep(), "attachments of sessions that are gone")
         if self._changes is not None:
             self._core.spawn(self._changes.sweep(), "changes of sessions that are gone")
         if self._worktrees is not None:
@@ -194,11 +196,21 @@ class HostService:
         self._sites.applied(released)
 
     def _chat_released(self, released: Released) -> None:
+        if released.action["type"] in WAITS and released.origin is not None:
+            self._waits(released)
         if released.action["type"] in ("chat/turnStarted", "chat/turnResume"):
             self._turns.started(released)
             self._steering.steer(released.channel)
         self._turns.changed(released)
         self._mirror.chat_changed(released)
+
+    def _waits(self, released: Released) -> None:
+        """A message waits, perhaps for longer than its sender stays."""
+        waiting = released.action.get("steeringMessage") or released.action
+        session, origin = self._core.owner(released.channel), released.origin
+        if session is not None and origin is not None:
+            message, attachments = waiting.get("message") or {}, self._joined.attachments
+            attachments.prefetch(session, released.channel, waiting["id"], message, origin.client_id)
 
     def _session_released(self, released: Released) -> None:
         action: Mapping[str, Any] = released.action

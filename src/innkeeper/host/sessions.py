@@ -15,6 +15,7 @@ from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Also, Create, Drop
 from innkeeper.host import config, listing
+from innkeeper.host.attachments import Attachments
 from innkeeper.host.backings import Backings, local_path
 from innkeeper.host.changesets.service import Changesets
 from innkeeper.host.core import Core, act
@@ -49,6 +50,7 @@ class Ends(NamedTuple):
     servers: Servers
     customizations: Customizations
     turns: Turns
+    attachments: Attachments
     changes: Changesets | None = None
     worktrees: Worktrees | None = None
 
@@ -71,6 +73,7 @@ class Sessions:
         self._servers = ends.servers
         self._customizations = ends.customizations
         self._turns = ends.turns
+        self._attachments = ends.attachments
         self._changes = ends.changes
         self._worktrees = ends.worktrees
         self._placing = placing or NoOptions()
@@ -268,6 +271,7 @@ class Sessions:
                 await self._changes.session_ended(uri)
             if self._worktrees is not None:
                 await self._worktrees.dispose(uri)
+            await self._attachments.drop(uri)
         except Exception as error:
             logged(error, f"ending the servers of {uri}", self._ids)
         finally:

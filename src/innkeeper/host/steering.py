@@ -3,11 +3,12 @@
 Rules
 * One goes to the running turn, also to a turn that starts while it waits. It is removed when the agent says that the
   model has it; an agent that cannot take it leaves it where it is.
-* A steering message is a request: declarations are prepared before it (M5.3).
+* A steering message is a request: declarations are prepared before it (M5.3), and what is attached to it is resolved.
 """
 
 import logging
 
+from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
 from innkeeper.host.requests import Requests
@@ -41,7 +42,9 @@ class Steering:
             return
         try:
             await self._requests.declare(turn.session, turn.turn_id)
-            taken = await agent.steer(turn.chat, waiting["id"], waiting["message"])
+            given = waiting["message"]
+            message = await self._requests.attached(turn.session, turn.chat, waiting["id"], given, sender(given))
+            taken = await agent.steer(turn.chat, waiting["id"], message)
         except (RequiredServerUnavailable, ProviderError) as error:
             log.warning("steering message %s of %s stays: %s", waiting["id"], turn.chat, error)
             return

@@ -12,8 +12,8 @@ Rules
   else (M6.9). What a server says about its use comes in `TurnRequest.instructions` and from nowhere else.
 * What a provider must know of a chat after a restart it reports as `BackingChanged` and is handed back (K14, K17). The
   log is the truth: where the agent knows more than `history`, it is taken back to it before anything is sent.
-* What not every agent can do is a Protocol of its own: `Completing`, `Adopting`, `TokenTaking`, `Inspecting`. The host
-  asks with `isinstance`; a provider without the method does not offer it.
+* What not every agent can do is a Protocol of its own: `Completing`, `Adopting`, `TokenTaking`, `Inspecting`,
+  `Choosing`. The host asks with `isinstance`; a provider without the method does not offer it.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -246,6 +246,7 @@ class TurnRequest(NamedTuple):
     chat: str
     turn_id: str
     message: Message
+    """As the agent is to have it: what is attached is words, embedded, or a file that the agent can read."""
     text: str
     """What the model is to read: the user's text, or what a contribution made of it."""
     instructions: Sequence[str]
@@ -362,6 +363,15 @@ class Completing(Protocol):
 
     async def complete(self, completion: Completion) -> str:
         """Raises ProviderError, also when `seconds` are over."""
+        ...
+
+
+@runtime_checkable
+class Choosing(Protocol):
+    """A provider that may take models which its `info` does not list: it has not heard yet which there are."""
+
+    def takes_model(self, id: str) -> bool:
+        """Whether a turn may name the model `id`. Without this method only what is listed may be named."""
         ...
 
 

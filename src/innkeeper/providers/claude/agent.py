@@ -58,6 +58,10 @@ class ClaudeProvider:
     def info(self) -> AgentInfo:
         return agent_info(self._models.listed())
 
+    def takes_model(self, id: str) -> bool:
+        """Before the agent has said which it has, any (spi.Choosing)."""
+        return not self._models.known or any(one["id"] == id for one in self._models.listed())
+
     @property
     def unavailable(self) -> Unavailable | None:
         missing = install.missing(self._given.program)
