@@ -44,11 +44,7 @@ from innkeeper.host.settings import HostSettings
 from innkeeper.host.worktrees import WorktreesOutside
 from innkeeper.mcp.authorship import ForgetfulMemory, HoldMemory
 from innkeeper.mcp.connections.values import Limits as StartLimits
-from innkeeper.mcp.editor.editor import Editor
-from innkeeper.mcp.editor.locations import FILE_NAME as LOCATIONS
-from innkeeper.mcp.editor.locations import LastWritten
-from innkeeper.mcp.editor.readback import Ground as EditGround
-from innkeeper.mcp.editor.service import EditorService
+from innkeeper.mcp.editor import LOCATIONS
 from innkeeper.mcp.endpoint.endpoints import Endpoints
 from innkeeper.mcp.gateway import Gateway
 from innkeeper.mcp.held_file import GRANTED, HELD, GrantedFile, HeldFile
@@ -65,6 +61,7 @@ from innkeeper.ports.edits import EditStore, MemoryEdits
 from innkeeper.ports.git import Git
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.log import Log, LogImage, StoreError
+from innkeeper.ports.mcp_editing import DeclarationEditor
 from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.paths import PathFacts
 from innkeeper.ports.processes import Processes
@@ -286,8 +283,16 @@ def _editing(
     preferences: Preferences,
 ) -> EditingCommands:
     """Declaration files through a form; the same editor as the command line's."""
-    ground = EditGround(preferences.reading, preferences.available)
-    editor = EditorService(Editor(ground, preferences, LastWritten(parts.locations)))
+
+    def editor() -> DeclarationEditor:
+        from innkeeper.mcp.editor.editor import Editor
+        from innkeeper.mcp.editor.locations import LastWritten
+        from innkeeper.mcp.editor.readback import Ground as EditGround
+        from innkeeper.mcp.editor.service import EditorService
+
+        ground = EditGround(preferences.reading, preferences.available)
+        return EditorService(Editor(ground, preferences, LastWritten(parts.locations)))
+
     return EditingCommands(
         conversation.core,
         servers,

@@ -11,11 +11,11 @@ from collections.abc import Awaitable, Callable, MutableMapping
 from typing import TYPE_CHECKING, Any
 
 from innkeeper._version import running_version
-from innkeeper.edge.memory import MemoryDoor
 from innkeeper.edge.peer import Attach
 from innkeeper.settings.config import Settings
 
 if TYPE_CHECKING:
+    from innkeeper.edge.memory import MemoryDoor
     from innkeeper.web.site import Site
 
 log = logging.getLogger(__name__)
@@ -27,7 +27,8 @@ class WebPages:
     """An ASGI application for HTTP; `token` is the access token, of which form tokens are made."""
 
     def __init__(self, attach: Attach, settings: Settings, token: str | None, home: str | None) -> None:
-        self._door = MemoryDoor(attach)
+        self._attach = attach
+        self._door: MemoryDoor | None = None
         self._settings = settings
         self._secret = (token or "").encode("utf-8", "surrogatepass")
         self._home = home
@@ -47,7 +48,8 @@ class WebPages:
         """Ends open pages and the client. Idempotent."""
         if self._site is not None:
             await self._site.close()
-        await self._door.close()
+        if self._door is not None:
+            await self._door.close()
 
     def _open(self) -> "Site | None":
         if self._site is None and not self._refused:
@@ -62,6 +64,7 @@ class WebPages:
 
     def _make(self) -> "Site":
         from innkeeper.client.memory import MemoryTransport
+        from innkeeper.edge.memory import MemoryDoor
         from innkeeper.web.asking import WebOptions
         from innkeeper.web.site import Site
 
@@ -72,6 +75,7 @@ class WebPages:
             home=self._home,
             secret=self._secret,
         )
+        self._door = MemoryDoor(self._attach)
         return Site(MemoryTransport(self._door.accept), options)
 
 

@@ -12,6 +12,7 @@ Rules
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import unquote, urlsplit
 
@@ -43,14 +44,14 @@ class _Where:
 
 
 class EditingCommands:
-    """`language` gives a client's language; `open_to_clients` is the operator's `web_control`, `operator_full` the
-    operator's `access: full`."""
+    """`editor` is asked for with the first command. `language` gives a client's language; `open_to_clients` is the
+    operator's `web_control`, `operator_full` the operator's `access: full`."""
 
     def __init__(
         self,
         core: Core,
         mcp: McpServers,
-        editor: DeclarationEditor,
+        editor: Callable[[], DeclarationEditor],
         running: RunningTurns,
         language: Callable[[str], str],
         *,
@@ -60,11 +61,15 @@ class EditingCommands:
         self._core = core
         self._read: Callable[[str], Awaitable[None]] | None = None
         self._mcp = mcp
-        self._editor = editor
+        self._make = editor
         self._running = running
         self._language = language
         self._open = open_to_clients
         self._operator_full = operator_full
+
+    @cached_property
+    def _editor(self) -> DeclarationEditor:
+        return self._make()
 
     def read_by(self, read: Callable[[str], Awaitable[None]]) -> None:
         """How a session's declarations are read for the first time; set once, before the first request."""

@@ -153,8 +153,9 @@ def make_editor() -> "Editor":
     """The editor of this user's configuration. Raises HostError CONFIG_INVALID or SECRETS_UNREADABLE."""
     from innkeeper.cli.declarations import read_settings_of_user
     from innkeeper.mcp.declarations.resolve import Reading
+    from innkeeper.mcp.editor import LOCATIONS
     from innkeeper.mcp.editor.editor import Editor
-    from innkeeper.mcp.editor.locations import FILE_NAME, LastWritten
+    from innkeeper.mcp.editor.locations import LastWritten
     from innkeeper.mcp.editor.readback import Ground
     from innkeeper.settings.paths import create_private, find_paths
     from innkeeper.workspace.note_file import NoteFile
@@ -170,7 +171,7 @@ def make_editor() -> "Editor":
     )
     data = find_paths(os.environ).data
     create_private(data)
-    last = LastWritten(NoteFile(data / FILE_NAME))
+    last = LastWritten(NoteFile(data / LOCATIONS))
     return Editor(Ground(lambda: reading, lambda: available), lambda: settings, last)
 
 

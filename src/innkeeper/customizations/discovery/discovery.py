@@ -9,28 +9,14 @@ Rules
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from innkeeper.customizations.discovery.cache import Cache
 from innkeeper.customizations.discovery.changes import ChangeSet, compare
-from innkeeper.customizations.discovery.directories import Root, discover_directories
+from innkeeper.customizations.discovery.directories import discover_directories
 from innkeeper.customizations.discovery.items import ContainerKey, DiscoveredContainer
-from innkeeper.customizations.discovery.plugins import PluginRoot, discover_plugin
+from innkeeper.customizations.discovery.plugins import discover_plugin
+from innkeeper.customizations.discovery.roots import Places
 from innkeeper.ports.files import Files
-
-
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where to look: plugins, working directories (the primary one first), the person's home. Absolute paths."""
-
-    workspaces: tuple[str, ...] = ()
-    home: str | None = None
-    plugins: tuple[PluginRoot, ...] = ()
-
-    @property
-    def roots(self) -> tuple[Root, ...]:
-        user = () if self.home is None else (Root(self.home, "user"),)
-        return (*(Root(path) for path in self.workspaces), *user)
 
 
 class Discovery:

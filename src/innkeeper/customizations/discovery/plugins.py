@@ -9,7 +9,6 @@ Rules
 
 import posixpath
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from innkeeper.customizations.discovery.cache import Cache
@@ -24,7 +23,7 @@ from innkeeper.customizations.discovery.formats import (
     root_values,
 )
 from innkeeper.customizations.discovery.hooks import HookSource, HooksRead, read_hooks
-from innkeeper.customizations.discovery.items import DiscoveredPlugin, Source
+from innkeeper.customizations.discovery.items import DiscoveredPlugin
 from innkeeper.customizations.discovery.leaves import LeafType
 from innkeeper.customizations.discovery.limits import DEPTH, SKILL_DEPTH
 from innkeeper.customizations.discovery.manifests import (
@@ -34,25 +33,12 @@ from innkeeper.customizations.discovery.manifests import (
     read_manifest,
     without_manifest,
 )
-from innkeeper.customizations.discovery.places import child_uri, file_uri, shown
+from innkeeper.customizations.discovery.places import child_uri, shown
 from innkeeper.customizations.discovery.reading import Children, Leaves, read_hooks_at, stem, unread_hook
+from innkeeper.customizations.discovery.roots import PluginRoot
 from innkeeper.customizations.discovery.servers import ServersRead, read_servers, read_servers_file
 from innkeeper.customizations.discovery.walking import SKILL_FILE, Found, Unreachable, Walk, Wanted
 from innkeeper.ports.files import FileFault
-
-
-@dataclass(frozen=True, slots=True)
-class PluginRoot:
-    """A plugin's folder on this machine, and the URI it is published under (None: that of the folder)."""
-
-    path: str
-    source: Source = "host"
-    published: str | None = None
-
-    @property
-    def uri(self) -> str:
-        return file_uri(self.path) if self.published is None else self.published
-
 
 _FILES: Final[tuple[tuple[Component, LeafType, tuple[str, ...], int], ...]] = (
     ("agents", "agent", (".agent.md", ".md"), 1),

@@ -13,8 +13,9 @@ from collections.abc import Callable, Iterator
 
 from innkeeper.customizations.discovery.changes import ChangeSet
 from innkeeper.customizations.discovery.directories import Root
-from innkeeper.customizations.discovery.discovery import Discovery, Places
+from innkeeper.customizations.discovery.discovery import Discovery
 from innkeeper.customizations.discovery.locations import FixedFiles
+from innkeeper.customizations.discovery.roots import Places
 from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.watches import Watches, WatchTarget
 

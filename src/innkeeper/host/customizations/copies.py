@@ -17,8 +17,8 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from innkeeper.customizations.clients import ClientPlugin, superseded_copies
-from innkeeper.customizations.discovery import Discovery, Places, PluginRoot
 from innkeeper.customizations.discovery.items import DiscoveredPlugin
+from innkeeper.customizations.discovery.roots import Places, PluginRoot
 from innkeeper.host.core import Core
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout
 from innkeeper.ports.copies import PluginCopies
@@ -88,6 +88,8 @@ class ClientCopies:
         if folder is None:
             files = await _Fetch(self._core, plugin).files()
             folder = await asyncio.to_thread(self._stored.store, *plugin.revision, files)
+        from innkeeper.customizations.discovery.discovery import Discovery  # with the first plugin: a start is measured
+
         places = Places(plugins=(PluginRoot(folder, "client", plugin.uri),))
         change = await asyncio.to_thread(Discovery(self._files).scan, places)
         return next((one for one in change.containers if isinstance(one, DiscoveredPlugin)), None)

@@ -10,9 +10,9 @@ import logging
 from collections.abc import Callable
 from functools import partial
 
-from innkeeper.customizations.discovery import Discovery, Places, follow
 from innkeeper.customizations.discovery.changes import ChangeSet
 from innkeeper.customizations.discovery.items import DiscoveredContainer
+from innkeeper.customizations.discovery.roots import Places
 from innkeeper.ports.files import Files
 from innkeeper.ports.watches import Watches
 
@@ -65,6 +65,8 @@ class Lookouts:
         await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _look(self, lookout: Lookout) -> None:
+        from innkeeper.customizations.discovery import Discovery, follow  # with the first session: a start is measured
+
         try:
             discovery = Discovery(self._files)
             self._found(lookout, await asyncio.to_thread(discovery.scan, lookout.places))

@@ -15,8 +15,8 @@ from typing import Any
 from urllib.parse import quote
 
 from innkeeper.customizations.clients import ClientPlugin
-from innkeeper.customizations.discovery import Places, PluginRoot
 from innkeeper.customizations.discovery.items import DiscoveredPlugin
+from innkeeper.customizations.discovery.roots import Places, PluginRoot
 from innkeeper.customizations.edits import Edit, Refused, Stored, affected, apply
 from innkeeper.customizations.eligibility import eligible_of
 from innkeeper.customizations.enablement import Overlay

@@ -24,7 +24,6 @@ from innkeeper.ports.mcp_editing import DeclarationPlace
 from innkeeper.ports.notes import MemoryNotes, Notes
 
 KEPT: Final = 500
-FILE_NAME: Final = "declaration-locations.json"
 _READERS: Final[Mapping[str, tuple[str, ...]]] = {
     ".mcp.json": ("Claude Code", "Copilot CLI", "VS Code"),
     ".vscode/mcp.json": ("VS Code",),
