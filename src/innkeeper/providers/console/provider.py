@@ -69,7 +69,9 @@ class ConsoleSession:
         self._ids = ids
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
-        answer = await Console(self._gateway, self._ids, request, output).answer(parse(str(request.message.get("text", ""))))
+        answer = await Console(self._gateway, self._ids, request, output).answer(
+            parse(str(request.message.get("text", "")))
+        )
         part = self._ids.new()
         for piece in pieces(answer):
             output.emit(TextDelta(piece, part))
