@@ -111,6 +111,12 @@ async def test_a_silence_of_the_model_is_no_hang(host: Rig, llm: FakeOpenAI, mon
     assert text_of(await client.ended(chat)) == "slow"
 
 
+def calls(chat: Any) -> list[dict[str, Any]]:
+    """The tool calls of the running turn."""
+    parts = (chat.get("activeTurn") or {}).get("responseParts") or ()
+    return [part["toolCall"] for part in parts if part["kind"] == "toolCall"]
+
+
 async def test_commands_of_an_aborted_turn_do_not_outlive_it(host: Rig, llm: FakeOpenAI) -> None:
     """Also those that Codex has put into the background."""
     llm.add(
@@ -125,6 +131,7 @@ async def test_commands_of_an_aborted_turn_do_not_outlive_it(host: Rig, llm: Fak
 
     client.start_turn(chat, "go")
     await host.until(lambda: len(sleeping()) >= 2)
+    await client.state(chat, lambda s: "running" in [c["status"] for c in calls(s) if c["toolCallId"] == "call-1"])
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
     assert (await client.ended(chat))["state"] == "cancelled"
     await host.until(lambda: not sleeping(), 5)

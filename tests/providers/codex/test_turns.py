@@ -53,7 +53,7 @@ async def test_a_command_that_runs_in_the_sandbox_shows_its_output(host: Rig, ll
     found = call_of(turn)
     assert found["toolName"] == "shell" and found["status"] == "completed" and not found["success"]
     assert found["content"] == [{"type": "text", "text": "one\n"}]
-    assert "exit code 3" in found["error"]["message"]
+    assert "exit code 3" in found["error"]["message"] and "echo one" in found["toolInput"]
     assert text_of(turn) == "done"
 
 

@@ -125,7 +125,8 @@ class Updates:
     def run(self, call: Call) -> None:
         if not (call.runs or call.asked):
             call.runs = True
-            self.emit(ToolRunning(call.id, call.name, None))
+            given = None if call.input is None else encode(call.input).decode()
+            self.emit(ToolRunning(call.id, call.name, given))
 
     def open_calls(self) -> list[str]:
         """Calls of servers that have not ended."""

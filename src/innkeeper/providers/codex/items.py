@@ -51,6 +51,9 @@ class Call:
     arguments: object = None
     tool: str | None = None
     """Its name as the model knows it."""
+    given: str | None = None
+    """Its input as JSON."""
+    shown_as: str = ""
     paths: Sequence[str] = ()
     """Files that it edits, where that is known."""
     asked: bool = False
@@ -140,19 +143,25 @@ class Items:
             call.server, call.arguments = str(item.get("server")), item.get("arguments")
         call.paths = [str(one["path"]) for one in item.get("changes") or () if one.get("path")]
         name, given, contributor = described(item, self.ids)
-        call.tool = name
+        call.tool, call.given, call.shown_as = name, given, _display(item, name)
         self.emit(ToolStarted(id, name, _display(item, name), contributor=contributor, subagent=subagent))
         if given is not None:
             self.emit(ToolInputDelta(id, given, subagent=subagent))
         if item.get("type") == "mcpToolCall" and not self.asks:
-            self.run(call, given)
+            self.run(call)
         return call
 
-    def run(self, call: Call, given: str | None = None) -> None:
+    def run(self, call: Call) -> None:
         """The call runs, and nobody is asked about it."""
         if not (call.asked or call.runs):
             call.runs = True
-            self.emit(ToolRunning(call.id, call.id, given, subagent=call.subagent))
+            self.emit(ToolRunning(call.id, call.shown_as, call.given, subagent=call.subagent))
+
+    def run_unasked(self, id: str) -> None:
+        """The call runs, if it is one that nobody was asked about and that has not ended."""
+        call = self.calls.get(id)
+        if call is not None and not call.done:
+            self.run(call)
 
     def _finish(self, item: Mapping[str, Any], subagent: str | None) -> None:
         call = self.start(item, subagent)

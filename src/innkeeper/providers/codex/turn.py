@@ -28,6 +28,8 @@ log = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 0.8
 SILENCE_SECONDS: Final = 60.0
+GRACE_SECONDS: Final = 0.15
+"""Codex asks about a call right before or after it tells of it; one that it has not asked about by then runs."""
 MESSAGE_CHARACTERS: Final = 2000
 SECRETS: Final = ("sk-", "Bearer ")
 
@@ -61,6 +63,9 @@ class RunningTurn:
             self._ended(thread, turn)
         else:
             self.items.take(method, params)
+            if method == "item/started":
+                id = str((params.get("item") or {}).get("id"))
+                asyncio.get_running_loop().call_later(GRACE_SECONDS, self.items.run_unasked, id)
 
     async def request(self, method: str, params: Message) -> Mapping[str, object]:
         self._asking += 1
