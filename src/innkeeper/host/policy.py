@@ -6,6 +6,8 @@ Rules
 * A toggle is the customizations' business: stored in the transaction of its echo, which carries the resolved set, or
   held until it can be decided (C2.3, C4.3, C8.1).
 * Where an answer contradicts itself, an option that denies among approvals, it is refused: nothing is guessed (M6.4).
+* Times of clients are believed as far as they can be: a turn begins now at the latest, and the time that a cancelled
+  one took is the host's own where the client leaves it out.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,19 +28,23 @@ from innkeeper.protocol.status import IS_ARCHIVED
 SIGNED = frozenset({"chat/turnStarted", "chat/pendingMessageSet", "chat/steeringMessageSet", "chat/draftChanged"})
 """Actions with a message, which is kept with its sender (K14)."""
 
+Measured = Callable[[str], int | None]
+"""Milliseconds that the turn of a chat has taken so far; None where none of this process runs."""
+
 Check = Callable[[JsonObject, JsonObject, JsonObject], str | None]
 """(chat state, session state, action) -> reason to refuse, or None."""
 
 
 class HostPolicy:
-    """The engine's `Policy`. `join` gives it the toggles, which are built after the engine; until then they are
-    refused."""
+    """The engine's `Policy`. `join` gives it the toggles and the clock of the turns, which are built after the engine;
+    until then toggles are refused."""
 
     def __init__(self) -> None:
         self._toggles: Toggles | None = None
+        self._measured: Measured = lambda _chat: None
 
-    def join(self, toggles: Toggles) -> None:
-        self._toggles = toggles
+    def join(self, toggles: Toggles, measured: Measured) -> None:
+        self._toggles, self._measured = toggles, measured
 
     def admit(self, view: Hub, channel: str, kind: str, action: JsonObject, client_id: str, now: str) -> Admission:
         state = view.head(channel) or {}
@@ -67,7 +73,10 @@ class HostPolicy:
         if why is not None:
             return Refuse(why)
         if action["type"] == "chat/turnCancelled" and not action["duration"]:
-            return Admit({**action, "duration": _since_start(chat, now)})
+            taken = self._measured(channel)
+            return Admit({**action, "duration": _since_start(chat, now) if taken is None else taken})
+        if action["type"] == "chat/turnStarted":
+            action = {**action, "startedAt": _begun(action["startedAt"], now)}
         return Admit(signed(action, client_id) if action["type"] in SIGNED else action)
 
     def _is_used(self, view: Hub, channel: str, turn_id: str) -> bool:
@@ -102,6 +111,12 @@ def active_turns(session: JsonObject) -> bool:
 def _since_start(chat: JsonObject, now: str) -> int:
     turn = active_turn(chat) or {}
     return max(0, round((moment(now) - moment(turn.get("startedAt", now))) * 1000))
+
+
+def _begun(given: object, now: str) -> object:
+    """When the turn began, as its client has it; what is no time, or in the future, is now: it would order the list of
+    sessions by a clock that is wrong."""
+    return given if 0 < moment(given) <= moment(now) else now
 
 
 def _has_started(session: JsonObject) -> str | None:
@@ -153,6 +168,8 @@ def _truncated(chat: JsonObject, session: JsonObject, action: JsonObject) -> str
 
 
 def _confirmed(chat: JsonObject, session: JsonObject, action: JsonObject) -> str | None:
+    if (why := _from_user({"message": action.get("userSuggestion") or {}})) is not None:
+        return why
     call = tool_call(active_turn(chat, action["turnId"]), action["toolCallId"]) or {}
     chosen = action.get("selectedOptionId")
     option = next((o for o in call.get("options") or () if o.get("id") == chosen), None)

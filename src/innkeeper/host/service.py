@@ -74,7 +74,7 @@ class HostService:
         self._mirror, self._clients = joined.mirror, joined.clients
         self._watching: list[asyncio.Task[None]] = []
         self._customizations.listen(self._reconcile)
-        policy.join(self._toggles)
+        policy.join(self._toggles, self._turns.so_far)
         if self._worktrees is not None:
             driver.observe(self._worktrees.observe)
         for observer in (self._observe, joined.residency.observe, joined.drafts.observe):

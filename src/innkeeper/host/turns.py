@@ -158,8 +158,16 @@ class Turns:
         await self._end(self._running.of_session(session), seconds)
 
     async def end_chat(self, chat: str, seconds: float) -> None:
+        """The chat is gone, and its turn with it: nobody is told of its end, and it has no checkpoint."""
         turn = self._running.get(chat)
-        await self._end((turn,) if turn is not None else (), seconds)
+        if turn is not None:
+            await self._end((turn,), seconds)
+            self._parts.checkpoints.abandon(turn.session, chat, turn.turn_id)
+
+    def so_far(self, chat: str) -> int | None:
+        """Milliseconds that the chat's turn has taken, with the attempts before a resume; None where none runs."""
+        turn = self._running.get(chat)
+        return None if turn is None else turn.duration(self._clock.monotonic())
 
     async def end_all(self, seconds: float) -> None:
         await self._end(tuple(self._running), seconds)
