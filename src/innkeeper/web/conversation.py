@@ -132,7 +132,8 @@ class Conversation:
         return Node(id, (call, span), lambda: ask.render("card.html", **shown, **self._card(call)))
 
     def _card(self, call: State) -> dict[str, Any]:
-        made: Card = card(call)
+        folders = (self._ask.link.peek(self._at.session) or self._at.state).get("workingDirectories") or ("",)
+        made: Card = card(call, local_path(str(folders[0])))
         session, default = self._at.session, (self._ask.link.peek(self._at.session) or {}).get("defaultChat")
         chats = [(str(one.get("title")), chat_path(session, str(one["resource"]), default)) for one in made.chats]
         return {"card": made, "chats": chats, "gated": GATE in (call.get("_meta") or {})}
@@ -149,13 +150,18 @@ class Conversation:
 
     def _folded(self, id: str, turn: State, at: int, parts: Sequence[State]) -> Node:
         ask = self._ask
-        children = tuple(self._call(f"{id}-f{n}", turn, part["toolCall"], ()) for n, part in enumerate(parts))
-        names = [self._times_name(f"t-{turn['id']}-{at + n}") for n in range(len(parts))]
-        known = [ask.link.times.seen(name, running=False).seconds for name in names]
-        seconds = sum(one for one in known if one is not None) if all(one is not None for one in known) else None
-        failed = any(not part["toolCall"].get("success") for part in parts)
-        values = {"id": id, "count": len(parts), "seconds": seconds, "failed": failed}
-        return Node(id, (len(parts), seconds), lambda: ask.render("steps.html", **values), children, "</div></div>")
+        calls = [self._call(f"{id}-f{n}", turn, part["toolCall"], ()) for n, part in enumerate(parts)]
+        known = [
+            ask.link.times.seen(self._times_name(f"t-{turn['id']}-{at + n}"), running=False).seconds
+            for n in range(len(parts))
+        ]
+        seconds = sum(one or 0 for one in known) if None not in known else None
+
+        def render() -> str:
+            inside = Markup("").join(Markup(node.render()) for node in calls)
+            return ask.render("steps.html", id=id, count=len(parts), seconds=seconds, inside=inside)
+
+        return Node(id, (tuple(parts), seconds), render)
 
     def _span(self, id: str, *, running: bool) -> Span:
         return self._ask.link.times.seen(self._times_name(id), running=running)

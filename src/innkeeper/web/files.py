@@ -6,7 +6,7 @@ Rules
 * Every address of a static file has the fingerprint of all files in it, so that it may be kept for ever, and a page
   that was made with other files can be told.
 * A changed file is seen at the next request (looked at once a second), so that nothing needs a restart while one works
-  on them.
+  on them. While files are being replaced, what was read before stays.
 """
 
 import hashlib
@@ -122,10 +122,14 @@ class Files:
         if self._stamp and now - self._looked < LOOK_SECONDS:
             return
         self._looked = now
-        stamp = _stamp()
-        if stamp != self._stamp:
-            self._stamp = stamp
-            self._load()
+        try:
+            stamp = _stamp()
+            if stamp != self._stamp:
+                self._load()
+                self._stamp = stamp
+        except OSError:
+            if not self._stamp:
+                raise
 
     def _load(self) -> None:
         sheet = b"\n".join((STATIC_FOLDER / "css" / f"{name}.css").read_bytes() for name in STYLES)

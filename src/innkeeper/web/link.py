@@ -114,6 +114,11 @@ class HostLink:
         await self._stack.aclose()
         self._client = None
 
+    @property
+    def initialized(self) -> Mapping[str, Any]:
+        """What the host said of itself; empty before the first page."""
+        return {} if self._client is None else self._client.initialized
+
     # States
 
     async def state(self, uri: str) -> Mapping[str, Any]:
@@ -125,6 +130,11 @@ class HostLink:
         held.idle_since = time.monotonic()
         state: Mapping[str, Any] = held.channel.state
         return state
+
+    def follow(self, uri: str) -> None:
+        """Subscribes a channel soon, where nothing waits for it; listeners hear when its state is there."""
+        if uri not in self._held and uri not in self._subscribing:
+            self._spawn(self._follow(uri), f"web.follow {uri}")
 
     def peek(self, name: str) -> Any:
         """The state of a channel, or the value of a report, as known now; None when there is none."""
@@ -183,6 +193,10 @@ class HostLink:
             report.value, report.failure = value, None
             self._tell(name)
 
+    def reports(self, prefix: str) -> list[str]:
+        """The names of the reports that are kept and begin so."""
+        return [name for name in self._reports if name.startswith(prefix)]
+
     # Acts
 
     async def dispatch(self, uri: str, action: Mapping[str, Any]) -> None:
@@ -224,6 +238,14 @@ class HostLink:
         reader = asyncio.create_task(self._read_channel(channel), name=f"web {channel.uri}")
         held = self._held[channel.uri] = _Held(channel, reader, holders=1 if channel.uri == ROOT else 0)
         return held
+
+    async def _follow(self, uri: str) -> None:
+        try:
+            await self.state(uri)
+        except ClientError:
+            log.info("a channel cannot be followed: %s", uri, exc_info=True)
+            return
+        self._tell(uri)
 
     async def _read_channel(self, channel: Channel[Any]) -> None:
         async for _ in channel.events(1):

@@ -74,13 +74,13 @@ class Card(NamedTuple):
         return sum(edit.removed or 0 for edit in self.edits)
 
 
-def card(call: State) -> Card:
-    """The card of a tool call in any of its states."""
+def card(call: State, folder: str = "") -> Card:
+    """The card of a tool call in any of its states; paths below `folder`, a local path, are shown from there."""
     contents: Sequence[State] = call.get("content") or ()
     mark = _mark(call)
     given = _arguments(call)
-    edits = tuple(_edit(at, one) for at, one in enumerate(contents) if one.get("type") == "fileEdit")
-    subject = _subject(call, given, edits)
+    edits = tuple(_edit(at, one, folder) for at, one in enumerate(contents) if one.get("type") == "fileEdit")
+    subject = _subject(call, given, edits, folder)
     outputs = tuple(found for one in contents if (found := _output(one)) is not None)
     return Card(
         id=str(call["toolCallId"]),
@@ -143,7 +143,7 @@ def parsed(arguments: str) -> Any:
         return None
 
 
-def _subject(call: State, arguments: str, edits: Sequence[Edit]) -> str:
+def _subject(call: State, arguments: str, edits: Sequence[Edit], folder: str) -> str:
     if edits:
         return edits[0].path if len(edits) == 1 else ", ".join(edit.name for edit in edits)
     found = parsed(arguments)
@@ -152,12 +152,12 @@ def _subject(call: State, arguments: str, edits: Sequence[Edit]) -> str:
         if value is None and len(found) == 1 and isinstance(next(iter(found.values())), str | int | float):
             value = str(next(iter(found.values())))
         if value:
-            return " ".join(str(value).split())[:400]
+            return " ".join(str(value).removeprefix(folder.rstrip("/") + "/" if folder else "").split())[:400]
     said = plain(call.get("invocationMessage")).strip()
     return "" if said == call.get("displayName") else " ".join(said.split())[:400]
 
 
-def _edit(at: int, content: State) -> Edit:
+def _edit(at: int, content: State, folder: str) -> Edit:
     before, after = content.get("before"), content.get("after")
     uri = str((after or before or {}).get("uri") or "")
     diff = content.get("diff") or {}
@@ -168,7 +168,9 @@ def _edit(at: int, content: State) -> Edit:
         kind = "deleted"
     elif before.get("uri") != after.get("uri"):
         kind = "renamed"
-    return Edit(at, last_part(uri), local_path(uri), diff.get("added"), diff.get("removed"), kind)
+    path = local_path(uri)
+    shown = path.removeprefix(folder.rstrip("/") + "/") if folder else path
+    return Edit(at, last_part(uri), shown, diff.get("added"), diff.get("removed"), kind)
 
 
 def _output(content: State) -> Output | None:

@@ -16,6 +16,7 @@ TEXTS = {
     "seconds": "web.seconds",
     "idle": "web.composer.idle",
     "running": "web.composer.running",
+    "running_short": "web.composer.running_short",
     "remove": "web.remove",
 }
 

@@ -74,7 +74,8 @@ class ChatPage:
         session = self.session
         folders = session.get("workingDirectories") or ()
         where = self.ask.folder(str(folders[0])) if folders else ""
-        branch = str((session.get("_meta") or {}).get("x-innkeeper/branch") or "")
+        config = (session.get("config") or {}).get("values") or {}
+        branch = str((session.get("_meta") or {}).get("x-innkeeper/branch") or config.get("branch") or "")
         values = {"title": session.get("title"), "folder": where, "branch": branch}
         mark = mark_of({**session, "status": int(session.get("status") or 0)})
         return self.ask.render("bar.html", agent=str(self.agent.get("displayName") or ""), mark=mark, **values)

@@ -48,7 +48,7 @@ async def send(ask: Ask) -> Done:
 
 
 async def _message(ask: Ask, chat: State) -> dict[str, Any]:
-    text, files = ask.field("text").strip(), await _attachments(ask)
+    text, files = ask.field("text").strip(), await attachments(ask)
     if not text and not files:
         raise Problem(ask.reader.t("web.empty_message"))
     spoken = composing.spoken(chat)
@@ -57,7 +57,8 @@ async def _message(ask: Ask, chat: State) -> dict[str, Any]:
     return {**message, "attachments": files} if files else message
 
 
-async def _attachments(ask: Ask) -> list[dict[str, Any]]:
+async def attachments(ask: Ask) -> list[dict[str, Any]]:
+    """The files of the form, as they go with a message. Raises Problem for one that is too large."""
     found: list[dict[str, Any]] = []
     for upload in ask.form.getlist("files") if ask.form is not None else ():
         if not isinstance(upload, UploadFile) or not upload.filename:

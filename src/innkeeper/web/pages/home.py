@@ -6,7 +6,7 @@ from innkeeper.web.sidebar import sidebar
 
 async def show(ask: Ask) -> View:
     """The list, with nothing chosen."""
-    return View("home.html", ask.reader.t("web.sessions"), sidebar(ask, None))
+    return View("home.html", ask.reader.t("web.sessions"), sidebar(ask, None), {"archive": False})
 
 
 PAGES: Pages = (("/", show),)

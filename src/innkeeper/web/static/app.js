@@ -25,7 +25,7 @@ function morph(old, fresh) {
   }
   if (old.hasAttribute("data-keep") && fresh.hasAttribute("data-keep")) return;
   const touched = old.matches("[data-fold]") && opened.has(old.getAttribute("aria-controls"));
-  const kept = (name) => (name === "hidden" && opened.has(old.id)) || (name === "aria-expanded" && touched) ||
+  const kept = (name) => (name === "hidden" && opened.has(old.id)) || (name === "aria-expanded" && (touched || old.matches("[data-menu]"))) ||
     (name === "open" && old.matches("dialog,details")) || (name === "hidden" && old.matches(".menu")) ||
     (name === "tabindex" && old.closest("[data-tree]"));
   for (const { name } of [...old.attributes]) if (!fresh.hasAttribute(name) && !kept(name)) old.removeAttribute(name);
@@ -166,7 +166,7 @@ on("submit", "form[data-live]", async (form, event) => {
     form.closest("dialog[data-once]")?.close();
   } catch (error) {
     form.dispatchEvent(new CustomEvent("refused", { bubbles: true, detail: { path, error } }));
-    toast([error.message, error.remedy, error.code].filter(Boolean).join(" · "), true);
+    if (!form.hasAttribute("data-quiet")) toast([error.message, error.remedy, error.code].filter(Boolean).join(" · "), true);
   } finally {
     form.removeAttribute("aria-busy");
     if (button) button.disabled = false;
@@ -274,7 +274,7 @@ function tick() {
 setInterval(tick, 1000);
 function settle() {
   tick();
-  if (text?.dataset.save) text.placeholder = $("stop") ? words.running : words.idle;
+  if (text?.dataset.save) text.placeholder = $("stop") ? (innerWidth < 640 ? words.running_short : words.running) : words.idle;
   for (const place of document.querySelectorAll("[data-load]")) if (place.offsetParent) load(place);
   for (const head of document.querySelectorAll(".code-head:not(:has(button))")) {
     const button = Object.assign(document.createElement("button"), { type: "button", className: "icon-button small", title: words.copy });
@@ -336,6 +336,6 @@ document.addEventListener("keydown", (event) => {
 settle();
 toEnd();
 connect();
-if (text) import("./composer.js");
-if (document.querySelector("[data-tree]")) import("./tree.js");
-export { $, fill, formOf, on, post, toEnd, toast, words };
+if (document.querySelector("#drawer,[data-tree]")) import("./beside.js");
+if ($("mcp-control") || document.querySelector("[data-settings]")) import("./mcp.js");
+export { $, choose, fill, formOf, morph, on, opened, parse, post, settle, toEnd, toast, words };
