@@ -1,6 +1,7 @@
 """What an agent says by ACP, as values: whose call it is, which option is chosen, what a prompt is made of."""
 
 import base64
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -8,12 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.providers.acp import provider
 from innkeeper.providers.acp.content import prompt_of
 from innkeeper.providers.acp.known import Known, learnt, load, store
 from innkeeper.providers.acp.permissions import ALLOW, REJECT, _option, intent_of
 from innkeeper.providers.acp.profiles import KNOWN, UNKNOWN, found
 from innkeeper.providers.acp.updates import Call, Server, Updates, tool_of
-from innkeeper.providers.spi import ToolCompleted, ToolStarted
+from innkeeper.providers.spi import Surroundings, ToolCompleted, ToolStarted
 
 MEMO = Server("memo", "id-1", frozenset({"echo", "add"}))
 WORDS = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -128,3 +130,25 @@ def test_what_an_agent_offers_is_kept_for_the_next_time(tmp_path: Path) -> None:
     assert load(tmp_path / "new") == known and load(tmp_path) == Known()
     (tmp_path / "known.json").write_text("[1")
     assert load(tmp_path) == Known()
+
+
+def test_without_any_agent_one_is_listed_that_says_how_to_get_one(tmp_path: Path) -> None:
+    """Issue 6 §5: never by its absence."""
+    nothing: Any = None
+    given = Surroundings(
+        gateway=nothing,
+        endpoints=nothing,
+        processes=nothing,
+        clock=nothing,
+        ids=nothing,
+        environment={"PATH": "/nowhere"},
+        directory=tmp_path,
+    )
+    (one,) = provider(given)
+    missing = one.unavailable
+    assert missing is not None and missing.code == "AGENT_BINARY_MISSING" and missing.remedy.startswith("npm install")
+    (tmp_path / "opencode").write_text("#!/bin/sh\n")
+    (tmp_path / "opencode").chmod(0o755)
+    (two,) = provider(replace(given, environment={"PATH": str(tmp_path)}))
+    assert two.unavailable is None and two.info["provider"] == "opencode"
+    assert [model["id"] for model in two.info["models"]] == ["default"], "nothing is made up"

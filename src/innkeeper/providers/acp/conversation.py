@@ -17,7 +17,7 @@ from innkeeper.providers.acp.content import preface, prompt_of, words
 from innkeeper.providers.acp.permissions import decide
 from innkeeper.providers.acp.profiles import Profile
 from innkeeper.providers.acp.updates import Server, Updates
-from innkeeper.providers.acp.wire import Failed, Peer, Update, blocks
+from innkeeper.providers.acp.wire import Failed, Gone, Peer, Update, blocks
 from innkeeper.providers.spi import Backing, Notice, ProviderError, TurnOutput, TurnRequest
 from innkeeper.texts import text
 
@@ -116,7 +116,7 @@ class Conversation:
         try:
             await peer.call(peer.agent.cancel(session_id=self.id), STOP_SECONDS)
             await asyncio.wait([asking], timeout=STOP_SECONDS)
-        except (Failed, TimeoutError, Exception):
+        except (Failed, Gone, TimeoutError):
             log.info("%s could not be told to stop", self._profile.name)
         self.stuck = not asking.done()
         if asking.done():
