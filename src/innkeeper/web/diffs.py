@@ -9,9 +9,12 @@ import difflib
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
+from markupsafe import Markup, escape
+
 from innkeeper.client import RpcFailure
 from innkeeper.web.asking import Ask
-from innkeeper.web.names import local_path
+from innkeeper.web.highlight import highlighted_lines
+from innkeeper.web.names import last_part, local_path
 
 LARGEST: Final = 400_000
 """Characters of one side."""
@@ -51,6 +54,20 @@ def counts(found: Sequence[DiffRow]) -> tuple[int, int]:
     return sum(row.kind == "added" for row in found), sum(row.kind == "removed" for row in found)
 
 
+def coloured(found: Sequence[DiffRow], before: str, after: str, name: str) -> list[DiffRow]:
+    """The rows with their text as markup, in colours where the file's name tells a language."""
+    old, new = (
+        highlighted_lines("\n".join(before.splitlines()), name),
+        highlighted_lines("\n".join(after.splitlines()), name),
+    )
+
+    def markup(row: DiffRow) -> str:
+        lines, number = (old, row.old) if row.new is None else (new, row.new)
+        return lines[number - 1] if number is not None and number <= len(lines) else str(escape(row.text))
+
+    return [row._replace(text=Markup(markup(row))) for row in found]
+
+
 async def diff_of(ask: Ask, edit: Mapping[str, Any]) -> str:
     """The diff of AHP's `FileEdit` as markup."""
     before, after = await side_of(ask, edit.get("before")), await side_of(ask, edit.get("after"))
@@ -60,8 +77,8 @@ async def diff_of(ask: Ask, edit: Mapping[str, Any]) -> str:
     if max(len(before), len(after)) > LARGEST:
         return ask.render("diff.html", rows=(), more=0, problem="large", path=local_path(uri))
     found = rows(before, after)
-    more = max(0, len(found) - LINES)
-    return ask.render("diff.html", rows=found[:LINES], more=more, problem="", path=local_path(uri))
+    shown = coloured(found[:LINES], before, after, last_part(uri))
+    return ask.render("diff.html", rows=shown, more=max(0, len(found) - LINES), problem="", path=local_path(uri))
 
 
 async def side_of(ask: Ask, side: Mapping[str, Any] | None) -> str | None:

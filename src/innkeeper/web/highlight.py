@@ -11,6 +11,8 @@ from typing import Any, Final
 from markupsafe import escape
 
 LARGEST: Final = 30_000
+LARGEST_DIFF: Final = 120_000
+"""The same for one side of a diff, which a person asked to see."""
 KINDS: Final = (
     ("Keyword", "syn-kw"),
     ("Operator.Word", "syn-kw"),
@@ -36,6 +38,23 @@ def highlighted(code: str, name: str) -> str:
         css = _class(str(kind).removeprefix("Token."))
         out.append(f'<span class="{css}">{escape(value)}</span>' if css else str(escape(value)))
     return "".join(out)
+
+
+@lru_cache(maxsize=64)
+def highlighted_lines(code: str, name: str) -> tuple[str, ...]:
+    """The lines of `code` as markup, each on its own; `name` is a language, or a file name."""
+    lexer = _lexer(name) if name and len(code) <= LARGEST_DIFF else None
+    if lexer is None:
+        return tuple(str(escape(line)) for line in code.split("\n"))
+    lines = [""]
+    for kind, value in lexer.get_tokens(code):
+        css = _class(str(kind).removeprefix("Token."))
+        for at, part in enumerate(value.split("\n")):
+            if at:
+                lines.append("")
+            if part:
+                lines[-1] += f'<span class="{css}">{escape(part)}</span>' if css else str(escape(part))
+    return tuple(lines)
 
 
 @lru_cache(maxsize=128)
