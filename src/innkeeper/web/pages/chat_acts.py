@@ -38,13 +38,21 @@ async def send(ask: Ask) -> Done:
     if not chat.get("activeTurn"):
         action: dict[str, Any] = {"type": "chat/turnStarted", "turnId": id, "startedAt": now(), "message": message}
     elif how == "steer":
-        action = {"type": "chat/steeringMessageSet", "steeringMessage": {"id": id, "message": message}}
+        action = {"type": "chat/pendingMessageSet", "kind": "steering", **_steering(chat, id, message)}
     else:
         action = {"type": "chat/pendingMessageSet", "kind": "queued", "id": id, "message": message}
     await ask.link.dispatch(at.chat, action)
     if (chat.get("draft") or {}).get("text"):
         await ask.link.dispatch(at.chat, {"type": "chat/draftChanged"})
     return Done(at.path)
+
+
+def _steering(chat: State, id: str, message: dict[str, Any]) -> dict[str, Any]:
+    """AHP has one place for a message that steers: one that still waits there is added to, not replaced."""
+    waits = chat.get("steeringMessage")
+    if waits is None:
+        return {"id": id, "message": message}
+    return {"id": waits["id"], "message": {**message, "text": f"{waits['message']['text']}\n\n{message['text']}"}}
 
 
 async def _message(ask: Ask, chat: State) -> dict[str, Any]:
