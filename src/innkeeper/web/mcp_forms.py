@@ -285,17 +285,27 @@ class Line(NamedTuple):
 
 
 def diff_lines(diff: str) -> list[Line]:
-    """The rows of a unified diff of one file, numbered by the new side, removed ones by the old."""
+    """The rows of a unified diff, numbered by the new side, removed ones by the old. Each further file has a row with
+    its name."""
     found: list[Line] = []
-    old = new = 0
-    for line in diff.splitlines():
-        if line.startswith(("--- ", "+++ ")) and not found:
+    lines = diff.splitlines()
+    left = old = new = 0
+    for at, line in enumerate(lines):
+        if left <= 0 and line.startswith("--- ") and lines[at + 1 : at + 2] and lines[at + 1].startswith("+++ "):
+            if found:
+                found.append(Line("file", None, _file(line, lines[at + 1])))
+            continue
+        if left <= 0 and line.startswith("+++ "):
             continue
         if line.startswith("@@"):
-            spans = line.split()
-            old, new = (abs(int(span.split(",")[0])) for span in spans[1:3])
+            spans = [span.lstrip("+-").split(",") for span in line.split()[1:3]]
+            (old, new), left = (int(span[0]) for span in spans), sum(int([*span, "1"][1]) for span in spans)
             found.append(Line("gap", None, ""))
-        elif line.startswith("+"):
+            continue
+        left -= 2 if line.startswith(" ") else 1 if line.startswith(("+", "-")) else 0
+        if line.startswith("\\"):
+            continue
+        if line.startswith("+"):
             found.append(Line("added", new, line[1:]))
             new += 1
         elif line.startswith("-"):
@@ -305,3 +315,9 @@ def diff_lines(diff: str) -> list[Line]:
             found.append(Line("same", new, line[1:]))
             old, new = old + 1, new + 1
     return found[1:] if found and found[0].kind == "gap" else found
+
+
+def _file(old: str, new: str) -> str:
+    """The name in the two head lines; of a new or deleted file, in one."""
+    name = new[4:] if new[4:] != "/dev/null" else old[4:]
+    return name.removeprefix("a/").removeprefix("b/")

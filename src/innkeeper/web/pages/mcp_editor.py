@@ -43,9 +43,9 @@ class Editor:
         self.session = session_of(ask)
         self.path = session_path(self.session) + "/mcp"
 
-    async def command(self, name: str, **params: Any) -> Any:
+    async def command(self, act: str, /, **params: Any) -> Any:
         """An editing command on the session's channel."""
-        return await self.ask.link.request(EDIT + name, {"channel": self.session, **params})
+        return await self.ask.link.request(EDIT + act, {"channel": self.session, **params})
 
     def row(self, name: str) -> Server | None:
         """The server as the panel shows it."""
@@ -112,14 +112,14 @@ class Editor:
                 "edit_foot.html", problems=self._problems(draft, note), changed=bool(lines), saved=saved, **common
             ),
         }
-        if not draft.flaws:
+        if not draft.flaws and (outcome is not None or note is None):
             added, removed = (sum(line.kind == kind for line in lines) for kind in ("added", "removed"))
             found["edit-diff"] = self.render("edit_diff.html", lines=lines, added=added, removed=removed, **common)
         return found
 
     def _problems(self, draft: Draft, note: Answer | None) -> list[tuple[str, str]]:
         """What blocks saving: the element to go to, and the words."""
-        found = [("edit-note", str(note["message"]))] if note else []
+        found = [("edit-note", str(note["message"]))] if note and not note.get("adopted") else []
         words = self.ask.reader.t
         return [*found, *((field_id(flaw), words(flaw.words, **flaw.values)) for flaw in draft.flaws)]
 
