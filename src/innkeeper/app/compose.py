@@ -36,6 +36,7 @@ from innkeeper.host.customizations.service import Ground
 from innkeeper.host.declaration_watch import DeclarationWatch
 from innkeeper.host.driver import Driver
 from innkeeper.host.editing_commands import EDITING_METHODS, EditingCommands
+from innkeeper.host.grant_commands import GRANT_METHODS, GrantCommands
 from innkeeper.host.local_commands.words import PREFIX
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.service import HOST_METHODS, Conversation, HostService, Outside
@@ -202,7 +203,7 @@ class Host:
     def __init__(self, parts: Parts, image: LogImage, given: Circumstances) -> None:
         settings = given.settings
         policy = HostPolicy()
-        methods = HOST_METHODS | AUTHENTICATION_METHODS | SETTING_METHODS | EDITING_METHODS
+        methods = HOST_METHODS | AUTHENTICATION_METHODS | SETTING_METHODS | EDITING_METHODS | GRANT_METHODS
         hub = Hub(image, settings=_hub_settings(given), policy=policy, methods=methods)
         self.driver = Driver(
             hub,
@@ -226,11 +227,22 @@ class Host:
         tokens = TokenCommands(conversation.core, AgentTokens(providers, self._authorization))
         chosen = SettingCommands(live, conversation.client_language, open_to_clients=settings.web_control)
         editing = _editing(conversation, parts, given, self._servers, preferences)
-        own = {**tokens.table(), **chosen.table(), **editing.table()}
+        grants = self._grants(conversation, open_to_clients=settings.web_control)
+        own = {**tokens.table(), **chosen.table(), **editing.table(), **grants.table()}
         self.service = HostService(self.driver, conversation, outside, policy, host_settings, extra=own)
         self._follow = SettingsFollower(live, self._servers.refresh_all, conversation.core)
         self._tell_each_other(editing)
         activate(self.service.contributions, settings.contributions)
+
+    def _grants(self, conversation: Conversation, *, open_to_clients: bool) -> GrantCommands:
+        return GrantCommands(
+            conversation.core,
+            self._servers,
+            lambda: self.driver.decisions,
+            self.driver.store,
+            conversation.client_language,
+            open_to_clients=open_to_clients,
+        )
 
     def _tell_each_other(self, editing: EditingCommands) -> None:
         """What can be said only once both ends are there."""
