@@ -19,10 +19,14 @@ WAIT = 30.0
 
 
 class HostProcess:
-    """`innkeeper serve --quiet` on a home folder; `start` returns when it listens. Use it in `async with`."""
+    """`innkeeper serve --quiet` on a home folder; `start` returns when it listens. Use it in `async with`. `program` is
+    what Python runs."""
 
-    def __init__(self, home: Path, *arguments: str, port: int = 0) -> None:
+    def __init__(
+        self, home: Path, *arguments: str, port: int = 0, program: tuple[str, ...] = ("-m", "innkeeper")
+    ) -> None:
         self.home = home
+        self._program = program
         self.port = port
         self._arguments = arguments
         self.process: asyncio.subprocess.Process | None = None
@@ -37,7 +41,7 @@ class HostProcess:
         return self.process.pid
 
     async def start(self) -> "HostProcess":
-        command = (sys.executable, "-m", "innkeeper", "serve", "--quiet", "--no-token", "--port", str(self.port))
+        command = (sys.executable, *self._program, "serve", "--quiet", "--no-token", "--port", str(self.port))
         self.process = await asyncio.create_subprocess_exec(
             *command,
             *self._arguments,
