@@ -63,7 +63,8 @@ def test_every_command_explains_itself_and_every_option_of_it(inside: Any, path:
 def test_every_command_that_prints_data_takes_json() -> None:
     """serve, chat without -m, and completion print no data of that kind."""
     without = [" ".join(path) for path, command in ALL.items() if "as_json" not in {p.name for p in command.params}]
-    assert without == ["", "serve", "sessions", "mcp", "mcp inputs", "config", "customizations", "completion"]
+    groups = ["sessions", "mcp", "mcp inputs", "config", "customizations", "approvals"]
+    assert without == ["", "serve", *groups, "completion"]
 
 
 def test_the_help_is_in_the_language_of_the_user(quiet: Any) -> None:

@@ -17,6 +17,8 @@ from innkeeper.editing.toml.front import TOML
 from innkeeper.editing.yaml.front import YAML
 
 EXAMPLES = 1000 if os.environ.get("INNKEEPER_SOAK") == "1" else 80
+pytestmark = pytest.mark.timeout(240)
+"""Generated documents of any size, on any machine."""
 FAST = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 NEW = st.sampled_from(
     [True, 0, None, "", "new # text", 'q"\\\n\u2028', [], {}, ["a", "b"], {"x": "1"}, {"args": ["-y", "on"], "e": {}}]
