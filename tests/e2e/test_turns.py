@@ -107,7 +107,8 @@ async def test_a_long_conversation_survives_and_is_the_same_for_everybody(tmp_pa
         await endings(alice, bob, chat)
         await other_chats(alice, bob, chat)
         await sudden_death_amid_a_turn(host, alice, bob, chat)
-        await sudden_death_while_nothing_runs(host, alice, bob)
+        compared = await sudden_death_while_nothing_runs(host, alice, bob)
+        assert {S, chat, PEER, FORK, SIDE} <= compared
         await the_end(host, alice, bob, tmp_path / "home")
 
 
@@ -236,8 +237,8 @@ async def sudden_death_amid_a_turn(host: HostProcess, alice: Person, bob: Person
     await alice.until(lambda: len(alice.states[PEER]["turns"]) == 4)
 
 
-async def sudden_death_while_nothing_runs(host: HostProcess, alice: Person, bob: Person) -> None:
-    """What everybody saw is what there is afterwards, in each channel."""
+async def sudden_death_while_nothing_runs(host: HostProcess, alice: Person, bob: Person) -> set[str]:
+    """What everybody saw is what there is afterwards, in each of these channels."""
     await quiet(alice, bob)
     before = {uri: alice.states[uri] for uri in alice.states if uri != "ahp-root://"}
     await again(host, alice, bob)
@@ -250,6 +251,7 @@ async def sudden_death_while_nothing_runs(host: HostProcess, alice: Person, bob:
     for uri in [uri for uri in bob.states if uri in before]:
         await bob.until(lambda uri=uri: bob.states[uri] == fresh.states[uri])
     await fresh.close()
+    return set(before)
 
 
 async def the_end(host: HostProcess, alice: Person, bob: Person, home: Path) -> None:

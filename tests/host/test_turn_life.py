@@ -8,8 +8,10 @@ from harness.repositories import RealRepository, environment
 from innkeeper.contributions.spi import Addition, Context, Contribution
 from innkeeper.host.changesets.service import ChangesOutside
 from innkeeper.ports.edits import MemoryEdits
+from innkeeper.providers.spi import ActivityChanged, ProviderError, TextDelta
 from innkeeper.workspace.files import LocalFiles
 from innkeeper.workspace.git import LocalGit
+from scripted import provider
 from scripted.world import RpcFailure, World, text_of
 
 pytestmark = pytest.mark.anyio
@@ -270,6 +272,45 @@ async def test_what_a_subagent_uses_is_its_own(world, client):
     worker = await client.subscribe(state["chats"][1]["resource"])
     assert worker["turns"][0]["usage"] == {"inputTokens": 1} and turn.get("usage") is None
     await client.state(session, lambda s: s["_meta"].get("x-innkeeper/usage", {}).get("inputTokens") == 1)
+
+
+# -- what is shown -----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def busy(monkeypatch):
+    async def behaviour(session, request, output, rest):
+        output.emit(ActivityChanged("Reading"))
+        output.emit(TextDelta("reading", "t"))
+        if rest:
+            raise ProviderError("testError", "no")
+        await asyncio.Event().wait()
+
+    monkeypatch.setitem(provider.PROMPTS, "busy", behaviour)
+
+
+@pytest.mark.parametrize("end", ["cancelled", "truncated", "failed", "killed"])
+async def test_what_an_agent_does_is_over_with_its_turn(world, client, busy, end):
+    """Else a conversation that rests says for ever that its agent reads."""
+    session, chat = await client.new_session()
+    client.start_turn(chat, "busy now" if end == "failed" else "busy")
+    await client.action(chat, "chat/activityChanged")
+    await client.action(session, "session/activityChanged")
+    if end == "killed":
+        later = await world.crash()
+        again = await later.client("alice")
+        assert "activity" not in await again.subscribe(chat)
+        await again.subscribe(session)
+        await again.state(session, lambda s: "activity" not in s)
+        await later.close()
+        return
+    if end == "cancelled":
+        client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
+    elif end == "truncated":
+        client.dispatch(chat, "chat/truncated")
+    await client.state(chat, lambda s: "activity" not in s and "activeTurn" not in s)
+    await client.state(session, lambda s: "activity" not in s)
+    world.check_mirrors(client)
 
 
 # -- times -------------------------------------------------------------------------------------------------------------

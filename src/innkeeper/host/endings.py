@@ -56,6 +56,11 @@ def failed(error_type: str, message: str, *, resumable: bool = False) -> Failed:
     return Failed({"errorType": error_type, "message": message}, resumable)
 
 
+def idle(chat: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:
+    """What takes back the activity of a chat whose turn is over; nothing where it shows none."""
+    return () if chat.get("activity") is None else ({"type": "chat/activityChanged"},)
+
+
 def turn_end(
     session: str, released: Released, turn: Mapping[str, Any], asking: Asking | None, kind: str | None
 ) -> TurnEnd:

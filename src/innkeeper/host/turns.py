@@ -6,6 +6,7 @@ Rules
 * Whatever a stage or the agent raises ends this turn with an error part, and nothing else.
 * A turn that a client ended, by cancelling or truncating, is not ended again; its agent is told to stop, and what still
   waits inside it gets an answer.
+* What an agent said that it is doing is over with its turn, however that ended.
 * What ended is told once a turn, a subagent's and a refused one too, after its last action has left (K10).
 * `duration` is measured by the host's monotonic clock; a resumed turn adds to what its attempts took before.
 """
@@ -22,7 +23,7 @@ from innkeeper.host.admission import Admission
 from innkeeper.host.approvals import Approvals
 from innkeeper.host.asking import Asking, sender
 from innkeeper.host.core import Core, act
-from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed, turn_end
+from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed, idle, turn_end
 from innkeeper.host.faults import logged
 from innkeeper.host.local_output import CommandOutput
 from innkeeper.host.output import Output
@@ -122,6 +123,7 @@ class Turns:
         over = active_turn(released.before)
         if over is None or active_turn(released.after, over["id"]) is not None:
             return
+        act(self._core, released.channel, *idle(released.after))
         turn = self._running.get(released.channel)
         if turn is not None and turn.turn_id == over["id"]:
             self._running.remove(turn)
@@ -151,7 +153,8 @@ class Turns:
         if turn is None or self._running.behind(chat) is not None:
             return ()
         why = failed("executionInterrupted", text("error.executionInterrupted.meaning"), resumable=resumable)
-        return (Act(chat, ending_action(turn["id"], 0, why)),)
+        rest = idle(self._core.head(chat) or {})
+        return tuple(Act(chat, action) for action in (ending_action(turn["id"], 0, why), *rest))
 
     async def end_session(self, session: str, seconds: float) -> None:
         """Stop every turn of the session and wait for the agents to let go, at most so long."""
