@@ -80,21 +80,28 @@ class Stage:
         """Lets a scene that waits for `name` go on."""
         (self.home / f"go-{name}").touch()
 
-    def run(self, work: Callable[[Client], Coroutine[Any, Any, T]]) -> T:
+    def run(self, work: Callable[[Client], Coroutine[Any, Any, T]], seconds: float = 30) -> T:
         """Does `work` with a client of its own, in another thread, since Playwright's loop runs in this one."""
 
         async def connected() -> T:
             async with connect(f"ws://127.0.0.1:{self.port}/", token=TOKEN) as client:
                 return await work(client)
 
-        return self._loop.submit(asyncio.run, connected()).result(30)
+        return self._loop.submit(asyncio.run, connected()).result(seconds)
 
-    def session(self, *messages: str, provider: str = "claude", title: str = "", folder: Path | None = None) -> str:
-        """A session with these turns, all ended; the path of its page."""
+    def session(
+        self,
+        *messages: str,
+        provider: str = "claude",
+        title: str = "",
+        folder: Path | None = None,
+        **config: str,
+    ) -> str:
+        """A session with these turns, all ended; the path of its page. `config` is the session's."""
 
         async def made(client: Client) -> str:
             directory = (folder or self.project).as_uri()
-            uri = await client.create_session(provider=provider, working_directories=[directory])
+            uri = await client.create_session(provider=provider, working_directories=[directory], config=config)
             session = await client.subscribe_session(uri)
             await session.wait_for(lambda state: state["lifecycle"] == "ready")
             chat = await client.subscribe_chat(session.state["defaultChat"])

@@ -50,6 +50,11 @@ def rows(text: str) -> tuple[Row, ...]:
     return screen.rows()
 
 
+def plain(text: str, last: int) -> str:
+    """The last rows of a terminal's text without any colour."""
+    return "\n".join("".join(span.text for span in row) for row in rows(text)[-last:]).rstrip()
+
+
 def markup(found: tuple[Row, ...], last: int = ROWS) -> Markup:
     """The last rows as markup, for the inside of a `pre`."""
     return Markup("\n").join(Markup("").join(_markup(span) for span in row) for row in found[-last:])

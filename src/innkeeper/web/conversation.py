@@ -8,19 +8,19 @@ Rules
   somebody reads it.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from markupsafe import Markup, escape
 
-from innkeeper.web import markdown
+from innkeeper.web import ansi, markdown
 from innkeeper.web.asking import Ask
 from innkeeper.web.extras import Place
 from innkeeper.web.gate_cards import GATE, gate, waiting_calls
 from innkeeper.web.live import Node
 from innkeeper.web.names import chat_path, last_part, local_path
 from innkeeper.web.times import Span
-from innkeeper.web.tool_cards import Card, card, is_over
+from innkeeper.web.tool_cards import LINES, Card, card, is_over, running_terminal
 
 State = Mapping[str, Any]
 FOLDED: Final = 3
@@ -34,6 +34,12 @@ class Conversation:
         self._ask = ask
         self._at = at
         self._grown: dict[str, markdown.Grown] = {}
+
+    def channels(self) -> Collection[str]:
+        """What it depends on: the chat, its session, and the terminals in which calls run now."""
+        active = (self._ask.link.peek(self._at.chat) or {}).get("activeTurn") or {}
+        calls = [part["toolCall"] for part in active.get("responseParts") or () if part.get("kind") == "toolCall"]
+        return (self._at.chat, self._at.session, *(uri for call in calls if (uri := running_terminal(call))))
 
     def nodes(self) -> Sequence[Node]:
         """What the chat shows now."""
@@ -129,11 +135,23 @@ class Conversation:
             return Node(id, (call, first), lambda: self._gate(id, turn, call, first=first))
         span = self._span(id, running=not is_over(call))
         shown: dict[str, Any] = {"id": id, "call": call, "span": span, "path": self._at.path, "turn_id": turn["id"]}
-        return Node(id, (call, span), lambda: ask.render("card.html", **shown, **self._card(call)))
+        printed = self._printed(call)
+        return Node(id, (call, span, printed), lambda: ask.render("card.html", **shown, **self._card(call, printed)))
 
-    def _card(self, call: State) -> dict[str, Any]:
+    def _printed(self, call: State) -> str:
+        """What the terminal of a running call shows now, its last lines."""
+        if not (uri := running_terminal(call)):
+            return ""
+        self._ask.link.follow(uri)
+        parts = (self._ask.link.peek(uri) or {}).get("content") or ()
+        last: State = next((part for part in reversed(parts) if part.get("type") == "command"), {})
+        return ansi.plain(str(last.get("output") or ""), LINES)
+
+    def _card(self, call: State, printed: str = "") -> dict[str, Any]:
         folders = (self._ask.link.peek(self._at.session) or self._at.state).get("workingDirectories") or ("",)
         made: Card = card(call, local_path(str(folders[0])))
+        if printed:
+            made = made._replace(outputs=tuple(o._replace(text=printed) if o.terminal else o for o in made.outputs))
         session, default = self._at.session, (self._ask.link.peek(self._at.session) or {}).get("defaultChat")
         chats = [(str(one.get("title")), chat_path(session, str(one["resource"]), default)) for one in made.chats]
         return {"card": made, "chats": chats, "gated": GATE in (call.get("_meta") or {})}

@@ -51,7 +51,7 @@ HEADERS: Final = {
     "content-security-policy": POLICY,
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
-    "referrer-policy": "no-referrer",
+    "referrer-policy": "same-origin",
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
@@ -59,11 +59,12 @@ HEADERS: Final = {
 FOR_EVER: Final = "public, max-age=31536000, immutable"
 LANG_COOKIE: Final = "innkeeper_lang"
 THEME_COOKIE: Final = "innkeeper_theme"
+KEYS_COOKIE: Final = "innkeeper_keys"
 THEMES: Final = ("system", "light", "dark")
 FORM_BYTES: Final = 32 * 1024 * 1024
 """The largest form, its attachments included."""
 
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_PREFIX = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 ERRORS_TOLD: Final = (Problem, HostError, ClientError, Refused)
 
 
@@ -225,11 +226,16 @@ class Site:
         return Response(status_code=204)
 
     def _prefer(self, request: Request, ask: Ask) -> Response:
-        """Language and theme of this browser."""
+        """Language, theme and keys of this browser."""
         back = ask.field("back", "/")
         target = back if back.startswith("/") and not back.startswith(("//", "/\\")) else "/"
         response = RedirectResponse(ask.reader.url(target), 303)
-        for name, cookie, allowed in (("lang", LANG_COOKIE, ("en", "zh_Hans", "")), ("theme", THEME_COOKIE, THEMES)):
+        preferences = (
+            ("lang", LANG_COOKIE, ("en", "zh_Hans", "")),
+            ("theme", THEME_COOKIE, THEMES),
+            ("keys", KEYS_COOKIE, ("on", "off")),
+        )
+        for name, cookie, allowed in preferences:
             value = ask.field(name, "\0")
             if value in allowed:
                 response.set_cookie(

@@ -109,6 +109,14 @@ def is_over(call: State) -> bool:
     return call.get("status") in ("completed", "cancelled")
 
 
+def running_terminal(call: State) -> str:
+    """The channel of the terminal in which the call runs now; empty where it runs in none, or is over."""
+    if call.get("status") != "running":
+        return ""
+    contents = call.get("content") or ()
+    return next((str(one.get("resource") or "") for one in contents if one.get("type") == "terminal"), "")
+
+
 def plain(value: Any) -> str:
     """AHP's `StringOrMarkdown` as text."""
     return str(value.get("markdown") or "") if isinstance(value, Mapping) else str(value or "")

@@ -57,12 +57,13 @@ class ChatPage:
 
     def regions(self) -> list[Region]:
         session, chat = self.at.session, self.at.chat
+        conversation = Conversation(self.ask, self.at)
         return [
             block("bar", self.bar, (session,)),
             block("bar-more", self.more, (session, chat, ROOT)),
             block("chats", self.chats, (session,)),
             block("lost", self.lost, (LINK, session)),
-            Region("log", Conversation(self.ask, self.at).nodes, lambda: (chat, session)),
+            Region("log", conversation.nodes, conversation.channels),
             block("waiting", self.waiting, (session, chat)),
             block("closed-slot", self.closed, (session, chat)),
             block("said", self.said, (chat,)),

@@ -19,7 +19,7 @@ from innkeeper.web.customization_rows import HERE, TYPES, Row, counted, filtered
 from innkeeper.web.link import CLIENT_ID, ROOT, SESSIONS, Refused
 from innkeeper.web.live import Node, Region, block
 from innkeeper.web.moments import moment
-from innkeeper.web.names import key_of, last_part, session_path, session_uri
+from innkeeper.web.names import key_of, session_path, session_uri
 from innkeeper.web.sidebar import sidebar
 
 State = Mapping[str, Any]
@@ -55,7 +55,7 @@ class CustomizationsPage:
         """Reads what is shown: the tree, the servers, and what the drawer tells."""
         link, session = self.ask.link, self.session
         await link.state(session)
-        await link.report(self.list, lambda: self._list(history=False), after=(session,))
+        await link.report(self.list, lambda: self.read_list(), after=(session,))
         await link.report(self.tools, self._servers, after=(session,))
         kind, argument = self.chosen()
         if kind == "why":
@@ -64,7 +64,7 @@ class CustomizationsPage:
             except RpcFailure:
                 self.ask.choices["drawer"] = ""
         elif kind == "history":
-            await link.report(f"{self.list}:history", lambda: self._list(history=True), after=(session,))
+            await link.report(f"{self.list}:history", lambda: self.read_list(history=True), after=(session,))
 
     def regions(self) -> list[Region]:
         told = (self.session, self.list, self.tools)
@@ -179,7 +179,8 @@ class CustomizationsPage:
     def _why_name(self, id: str) -> str:
         return f"why:{self.session}:{id}"
 
-    async def _list(self, *, history: bool) -> Sequence[State]:
+    async def read_list(self, *, history: bool = False) -> Sequence[State]:
+        """The tree, or the records."""
         params = {"channel": self.session, "history": history}
         answer = await self.ask.link.request("x-innkeeper/customizations/list", params)
         found: Sequence[State] = answer["history" if history else "items"]
@@ -245,15 +246,17 @@ async def toggle(ask: Ask) -> Done:
         raise Problem(ask.reader.t("web.custom.gone"), code="CUSTOMIZATION_UNKNOWN", status=404) from None
     except ValueError:
         raise Problem(ask.reader.t("web.custom.no_folder")) from None
-    return Done(page_path(session), answer=await _answer(ask, session, action, last_part(id)))
+    return Done(page_path(session), answer=await _answer(ask, session, action))
 
 
-async def _answer(ask: Ask, session: str, action: State, name: str) -> Mapping[str, str] | None:
+async def _answer(ask: Ask, session: str, action: State) -> Mapping[str, str] | None:
     """Dispatches; None when the host took it in time, else the word that it waits."""
     task = asyncio.ensure_future(ask.link.dispatch(session, action))
     done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS)
     if done:
         task.result()
+        page = CustomizationsPage(ask, session)
+        ask.link.put(page.list, await page.read_list())
         return None
     task.add_done_callback(lambda late: late.cancelled() or late.exception())
     return {"said": ask.reader.t("web.custom.queued")}
@@ -270,7 +273,7 @@ async def clear(ask: Ask) -> Done:
         action = set_enabled_action(state, CLIENT_ID, id, scope, None)
     except LookupError:
         raise Problem(ask.reader.t("web.custom.gone"), code="CUSTOMIZATION_UNKNOWN", status=404) from None
-    return Done(page_path(session), answer=await _answer(ask, session, action, last_part(id)))
+    return Done(page_path(session), answer=await _answer(ask, session, action))
 
 
 def _first_scope(state: State, id: str) -> Scope | None:

@@ -36,12 +36,14 @@ function morph(old, fresh) {
   if (old.dataset.load && old.dataset.loaded === fresh.dataset.load) return;
   morphChildren(old, fresh);
 }
+const idOf = (node) => node?.getAttribute?.("id") ?? ""; // not `.id`: a form's is its field of that name
 function morphChildren(old, fresh) {
   let at = old.firstChild;
   for (const next of [...fresh.childNodes]) {
-    const known = next.id && at?.id !== next.id ? [...old.children].find((one) => one.id === next.id) : null;
+    const id = idOf(next), here = idOf(at);
+    const known = id && here !== id ? [...old.children].find((one) => idOf(one) === id) : null;
     if (known) old.insertBefore(known, at);
-    else if (!at || (next.id && at.id !== next.id) || (at.id && !next.id)) {
+    else if (!at || here !== id) {
       old.insertBefore(next, at);
       continue;
     }

@@ -1,0 +1,152 @@
+"""What stands beside a conversation: changes with their diffs, terminals (issue 7 B.1, B.9)."""
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ["-c", "user.name=Ada", "-c", "user.email=ada@example.com"]
+    return subprocess.run(["git", *who, *words], cwd=folder, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def repository(stage: Any) -> Path:
+    folder: Path = stage.home / "work" / "cart"
+    folder.mkdir(parents=True)
+    git(folder, "init", "-q", "-b", "main")
+    git(folder, "config", "user.name", "Ada")
+    git(folder, "config", "user.email", "ada@example.com")
+    (folder / "total.py").write_text("def total(lines):\n    return sum(lines)\n")
+    (folder / "old.md").write_text("old\n")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-q", "-m", "one")
+    git(folder, "branch", "other")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def changed(stage: Any, repository: Path) -> str:
+    """A session in that folder, after whose turn files of every kind are changed; the path of its page."""
+    path = str(stage.session("say hi", title="Fix rounding", folder=repository, isolation="folder"))
+    (repository / "total.py").write_text("def total(lines):\n    return round(sum(lines), 2)\n")
+    (repository / "old.md").unlink()
+    (repository / "b.bin").write_bytes(b"\0\1" * 50)
+    (repository / "link").symlink_to("total.py")
+    (repository / "page.html").write_text(HOSTILE + "\n")
+    (repository / f"{HOSTILE.replace('/', '')}.txt").write_text("x\n")
+    return path
+
+
+def open_changes(page: Any, which: str = "") -> None:
+    page.locator("#bar-changes button").click()
+    page.locator(".changes").wait_for()
+    if which:
+        page.get_by_label("Which changes").select_option(which)
+
+
+def test_changes_are_listed_with_counts_and_kinds_and_the_bar_says_how_many(changed: str, tab: Any) -> None:
+    page = tab(changed)
+    open_changes(page)
+    page.locator(".change", has_text="total.py").first.wait_for()
+    assert page.locator(".change", has_text="old.md").locator(".tag").all_inner_texts() == ["deleted"]
+    assert page.locator(".change", has_text="b.bin").locator(".tag").all_inner_texts() == ["new", "binary"]
+    assert page.locator(".change", has=page.get_by_text("link", exact=True).first).locator(".tag").count() == 2
+    assert page.locator(".change", has_text="total.py").locator(".counts").inner_text() == "+1 −1"
+    page.locator("#bar-changes", has_text="6 files").wait_for()
+    assert page.evaluate("document.title") != "1"
+
+
+def test_a_diff_comes_when_its_file_is_opened_in_colours_and_as_text(changed: str, tab: Any) -> None:
+    """Loaded on demand by resourceRead; B.9: markup in a file or its name stays text."""
+    page = tab(changed)
+    open_changes(page)
+    page.locator(".change-name", has_text="total.py").first.click()
+    added = page.locator(".change", has_text="total.py").locator("tr.added")
+    added.wait_for()
+    assert "return round(sum(lines), 2)" in added.inner_text() and added.locator(".syn-kw").inner_text() == "return"
+    page.locator(".change-name", has_text="page.html").click()
+    page.locator("tr.added", has_text=HOSTILE).wait_for()
+    assert page.locator("#drawer img").count() == 0 and page.evaluate("document.title") != "1"
+
+
+def test_a_file_is_ticked_as_reviewed_and_stays_so_in_another_browser(changed: str, tab: Any) -> None:
+    page, other = tab(changed), tab(changed)
+    for one in (page, other):
+        open_changes(one)
+    page.get_by_label("Reviewed: total.py").check()
+    other.locator(".change.reviewed", has_text="total.py").wait_for()
+    assert other.get_by_label("Reviewed: total.py").is_checked()
+    other.get_by_label("Reviewed: total.py").uncheck()
+    page.locator(".change:not(.reviewed)", has_text="total.py").wait_for()
+    assert not page.get_by_label("Reviewed: total.py").is_checked()
+
+
+def test_one_file_is_discarded_after_a_question_and_everything_else_is_committed(
+    changed: str, repository: Path, tab: Any
+) -> None:
+    page = tab(changed)
+    open_changes(page, "changes:uncommitted")
+    page.locator(".change", has_text="old.md").get_by_role("button", name="Discard this file's changes").click()
+    assert not (repository / "old.md").exists()
+    page.locator(".change form.sure").get_by_role("button", name="Discard", exact=True).click()
+    page.locator(".change", has_text="old.md").wait_for(state="detached")
+    assert (repository / "old.md").read_text() == "old\n"
+    page.locator("#changes-foot").get_by_role("button", name="Switch branch").click()
+    page.get_by_role("textbox", name="Branch").fill("no-such-branch")
+    page.get_by_role("dialog").get_by_role("button", name="Switch branch").click()
+    page.locator(".toast.bad").wait_for()
+    assert "no-such-branch" in page.locator(".toast.bad").inner_text()
+    page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
+    page.locator("#changes-foot").get_by_role("button", name="Commit").click()
+    page.get_by_role("textbox", name="Message", exact=True).fill("Round once")
+    page.get_by_role("dialog").get_by_role("button", name="Commit").click()
+    page.get_by_text("Everything is committed.").wait_for()
+    assert git(repository, "log", "-1", "--format=%s").strip() == "Round once"
+
+
+def test_a_terminal_shows_what_is_printed_as_text_and_takes_lines(changed: str, tab: Any) -> None:
+    """Its colours are classes; B.9: what a program prints never becomes markup."""
+    page = tab(changed)
+    page.locator("#bar-terminal button").click()
+    page.get_by_role("button", name="New", exact=True).click()
+    page.get_by_label("Type a line").fill(f"printf '\\033[31m%s\\033[0m\\n' '{HOSTILE}'")
+    page.keyboard.press("Enter")
+    page.locator(".terminal-text .bad", has_text=HOSTILE).wait_for()
+    assert page.locator("#drawer img").count() == 0 and page.evaluate("document.title") != "1"
+    assert page.get_by_label("Type a line").input_value() == ""
+    page.get_by_label("Type a line").fill("exit 3")
+    page.keyboard.press("Enter")
+    page.get_by_text("It has ended.").wait_for()
+    assert page.locator(".terminal-tab", has_text="code 3").count() == 1
+
+
+def test_a_local_command_is_seen_as_it_runs_and_can_be_taken_over(changed: str, tab: Any) -> None:
+    page = tab(changed)
+    page.get_by_label("Message to the agent").fill("!echo begun; read line; echo got-$line")
+    page.keyboard.press("Enter")
+    confirm = page.get_by_role("button", name="Allow once").first
+    card = page.locator(".card.running")
+    confirm.or_(card).first.wait_for()
+    if confirm.is_visible():
+        confirm.click()
+    card.locator(".output pre", has_text="begun").wait_for()
+    card.get_by_role("button", name="Show its terminal").click()
+    page.get_by_role("button", name="Take over").click()
+    page.get_by_label("Type a line").fill("words")
+    page.keyboard.press("Enter")
+    page.locator(".terminal-text", has_text="got-words").wait_for()
+    assert page.locator(".card.running").count() == 0
+
+
+def test_the_drawer_closes_by_escape_and_focus_goes_back(changed: str, tab: Any) -> None:
+    page = tab(changed)
+    open_changes(page)
+    page.locator("[data-close-drawer]").focus()
+    page.keyboard.press("Escape")
+    page.locator(".changes").wait_for(state="detached")
+    assert page.evaluate("document.activeElement.closest('#bar-changes') !== null")

@@ -1,0 +1,182 @@
+"""The Customizations page in a browser (issue 7 B.3; design, ui.md §3, §6, §7)."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+HOSTILE = '<img src=x onerror="document.title=1">'
+
+
+@pytest.fixture(scope="module")
+def folder(stage: Any) -> Path:
+    """A folder with an agent, two skills (one of them broken), rules and two servers."""
+    root: Path = stage.home / "work" / "api"
+    files = {
+        "AGENTS.md": "# Rules\n",
+        ".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: Reviews\n---\nx",
+        ".claude/skills/profile/SKILL.md": "---\nname: profile\ndescription: P\n---\nx",
+        ".claude/skills/broken/SKILL.md": "---\nname: [\n---\nx",
+        ".claude/rules/python.md": "x",
+        ".mcp.json": json.dumps({"mcpServers": {"ledger": {"command": "true"}, HOSTILE: {"command": "true"}}}),
+    }
+    for name, content in files.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    return root
+
+
+@pytest.fixture
+def session(stage: Any, folder: Path) -> Iterator[str]:
+    yield str(stage.session("say hi", title="Shorten the cold start", folder=folder))
+
+
+def switch(page: Any, scope: str, name: str) -> Any:
+    return page.get_by_role("radiogroup", name=f"{scope} decision for {name}", exact=True)
+
+
+def row(page: Any, name: str) -> Any:
+    return page.locator("tr.tree-row", has=page.get_by_role("button", name=name, exact=True)).first
+
+
+def test_everything_that_a_session_exposes_stands_in_the_tree_with_its_switches(session: str, tab: Any) -> None:
+    page = tab(session + "/customizations")
+    names = page.locator("tr.tree-row .item-name").all_inner_texts()
+    assert {"reviewer", "profile", "python", "AGENTS.md", "ledger", ".mcp.json"} <= set(names)
+    assert row(page, "broken").locator(".tag").inner_text() == "degraded"
+    assert "not valid YAML" in row(page, "broken").inner_text()
+    assert switch(page, "Session", "reviewer").get_by_role("radio").count() == 3
+    assert switch(page, "Workspace", "reviewer").get_by_label("Inherits").is_checked()
+    assert page.evaluate("document.title") != "1" and page.locator("main img").count() == 0
+
+
+def test_a_switch_acts_for_every_browser_and_says_who_decided(session: str, tab: Any) -> None:
+    """B.7: two browsers on one session stay equal; C1.3."""
+    page, other = tab(session + "/customizations"), tab(session + "/customizations")
+    switch(page, "Session", "reviewer").get_by_label("Off").check()
+    other.locator("tr.is-off", has_text="reviewer").wait_for()
+    assert row(other, "reviewer").locator(".tree-by").inner_text() == "Off · Session"
+    assert switch(other, "Session", "reviewer").get_by_label("Off").is_checked()
+    switch(other, "Session", "reviewer").get_by_label("Inherits").check()
+    page.locator("tr.is-on", has_text="reviewer").wait_for()
+    assert switch(page, "Session", "reviewer").get_by_label("Inherits").is_checked()
+
+
+def test_a_container_that_is_off_takes_its_children_and_leaves_their_switches(session: str, tab: Any) -> None:
+    """C1.5."""
+    page = tab(session + "/customizations")
+    switch(page, "Session", "python").get_by_label("Off").check()
+    page.locator("tr.is-off", has_text="python").wait_for()
+    switch(page, "Session", "python").get_by_label("Inherits").check()
+    switch(page, "Session", ".claude/rules").get_by_label("Off").check()
+    page.locator("tr.is-off .tree-by", has_text="its folder is off").wait_for()
+    assert switch(page, "Session", "python").get_by_label("Inherits").is_checked()
+    row(page, "python").locator("[data-why]").click()
+    page.locator(".chain [aria-current=true]", has_text=".claude/rules").wait_for()
+    page.get_by_role("button", name="Clear its container's decision").click()
+    page.locator("tr.is-on", has_text="python").wait_for()
+    assert switch(page, "Session", ".claude/rules").get_by_label("Inherits").is_checked()
+
+
+def test_why_tells_the_chain_and_the_act_that_undoes_it(session: str, tab: Any) -> None:
+    """C5.3."""
+    page = tab(session + "/customizations")
+    switch(page, "Workspace", "ledger").get_by_label("Off").check()
+    row(page, "ledger").locator("[data-why]").click()
+    page.get_by_role("heading", name="Why ledger is off").wait_for()
+    deciding = page.locator(".chain [aria-current=true]")
+    assert deciding.count() == 1 and "Off · decides" in deciding.inner_text() and "~/work/api" in deciding.inner_text()
+    assert page.locator(".key").inner_text() == "mcp/workspace/ledger"
+    assert page.get_by_role("complementary", name="Why ledger is off").locator(".note").count() == 1
+    page.get_by_role("button", name="Clear workspace decision").click()
+    page.get_by_role("heading", name="Why ledger is on").wait_for()
+    assert page.get_by_role("button", name="Clear workspace decision").count() == 0
+
+
+def test_a_value_is_pinned_and_let_go(session: str, tab: Any) -> None:
+    """C2.3b."""
+    page = tab(session + "/customizations")
+    row(page, "profile").locator("[data-why]").click()
+    page.get_by_role("button", name="Pin Session").click()
+    row(page, "profile").locator(".pinned").wait_for()
+    assert switch(page, "Session", "profile, pinned").count() == 1
+    page.get_by_role("button", name="Unpin Session").click()
+    row(page, "profile").locator(".pinned").wait_for(state="detached")
+    assert row(page, "profile").locator(".tree-by").inner_text() == "On · by default"
+
+
+def test_a_filter_keeps_the_parents_and_nothing_found_says_so(session: str, tab: Any) -> None:
+    page = tab(session + "/customizations")
+    page.locator("#filter").fill("reviewer")
+    page.locator("tr.tree-row", has_text="python").wait_for(state="detached")
+    assert page.locator("tr.tree-row .item-name").all_inner_texts() == [".claude/agents", "reviewer"]
+    page.locator("#filter").fill("zzz")
+    page.get_by_text("Nothing has these words, type and state.").wait_for()
+    page.locator("#filter").fill("")
+    page.locator("tr.tree-row", has_text="reviewer").wait_for()
+    page.get_by_label("Type").select_option("mcpServer")
+    page.locator("tr.tree-row", has_text="reviewer").wait_for(state="detached")
+    assert page.locator("tr.tree-row .item-name").first.inner_text() == ".mcp.json"
+
+
+def test_the_tree_is_operated_by_keys(session: str, tab: Any) -> None:
+    """ui.md §6: rows by arrows, → and ← open, close and go into the switches, w tells why."""
+    page = tab(session + "/customizations")
+    first = page.locator("tr.tree-row").first
+    page.wait_for_function("document.querySelector('tr.tree-row').tabIndex === 0")
+    first.focus()
+    page.keyboard.press("ArrowLeft")
+    page.locator("tr.tree-row[aria-expanded=false]").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("tr.tree-row", has_text="reviewer").wait_for()
+    page.keyboard.press("ArrowDown")
+    assert "reviewer" in page.evaluate("document.activeElement.textContent")
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowLeft")
+    page.locator("tr.is-off", has_text="reviewer").wait_for()
+    assert switch(page, "Session", "reviewer").get_by_label("Off").is_checked()
+    page.keyboard.press("w")
+    page.get_by_role("heading", name="Why reviewer is off").wait_for()
+    page.keyboard.press("ArrowRight")
+    page.locator("tr.is-on", has_text="reviewer").wait_for()
+    page.keyboard.press("Escape")
+    assert page.evaluate("document.activeElement.matches('tr.tree-row')")
+
+
+def test_a_refused_switch_goes_back_and_the_reason_is_told(stage: Any, session: str, tab: Any) -> None:
+    page = tab(session + "/customizations")
+    page.route("**/toggle", lambda route: route.fulfill(status=409, json={"message": "No room for decisions."}))
+    switch(page, "Session", "profile").get_by_label("Off").check()
+    page.locator(".toast.bad", has_text="No room for decisions.").wait_for()
+    assert switch(page, "Session", "profile").get_by_label("Inherits").is_checked()
+
+
+def test_without_a_script_the_switches_are_plain_forms(stage: Any, browser: Any, session: str) -> None:
+    context = browser.new_context(java_script_enabled=False, locale="en-US")
+    page = context.new_page()
+    page.goto(f"{stage.url}/?tkn=token-of-the-browser-tests")
+    page.goto(stage.url + session + "/customizations")
+    switch(page, "Session", "python").get_by_label("Off").check()
+    row(page, "python").locator("form").first.get_by_role("button", name="Set").click()
+    page.locator("tr.is-off", has_text="python").wait_for()
+    assert switch(page, "Session", "python").get_by_label("Off").is_checked()
+    assert row(page, "python").locator(".tree-by").inner_text().startswith("Off")
+    context.close()
+
+
+def test_history_tells_what_the_agent_was_given(session: str, tab: Any) -> None:
+    """C5.4."""
+    page = tab(session + "/customizations")
+    page.get_by_role("button", name="History").click()
+    page.get_by_text("The agent was started").wait_for()
+    assert page.locator(".records li", has_text="Tools of a request").count() == 1
+
+
+def test_on_a_phone_the_switches_stand_below_the_name_in_chinese(session: str, tab: Any) -> None:
+    page = tab(session + "/customizations", lang="zh", width=360, height=780)
+    group = page.get_by_role("radiogroup", name="reviewer 的会话决定")
+    assert group.is_visible()
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    assert page.locator("tr.tree-row", has_text="reviewer").locator(".tree-by").inner_text() == "开 · 默认"
