@@ -11,9 +11,8 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, PlainTextResponse, Response
@@ -22,16 +21,11 @@ from starlette.routing import Route, Router, WebSocketRoute
 from innkeeper import limits
 from innkeeper.edge import page
 from innkeeper.edge.access import Access, Refusal
+from innkeeper.edge.application import App, Receive, Scope, Send
 from innkeeper.edge.peer import Attach, OutboxPeer
 from innkeeper.errors import HostError
 
 log = logging.getLogger(__name__)
-
-Scope = MutableMapping[str, Any]
-Event = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Event]]
-Send = Callable[[Event], Awaitable[None]]
-App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 EXTENSION: Final = "innkeeper.frames"
 

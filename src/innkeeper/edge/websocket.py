@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from innkeeper import limits
 from innkeeper.edge.access import Access
+from innkeeper.edge.application import App
 from innkeeper.edge.peer import Attach
 from innkeeper.edge.sockets import open_tcp, open_unix, remove_unix
 
 if TYPE_CHECKING:
-    from innkeeper.edge.asgi import App, WebSocketDoor
+    from innkeeper.edge.asgi import WebSocketDoor
     from innkeeper.edge.serving import HostServer
 
 log = logging.getLogger(__name__)

@@ -9,9 +9,10 @@ Rules
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from markupsafe import Markup
+from starlette.datastructures import FormData
 
 from innkeeper.client import ClientError, RpcFailure
 from innkeeper.errors import ERRORS, HostError
@@ -20,9 +21,6 @@ from innkeeper.web.link import HostLink, Refused
 from innkeeper.web.live import Region
 from innkeeper.web.names import folder
 from innkeeper.web.templates import Reader, Templates
-
-if TYPE_CHECKING:
-    from starlette.datastructures import FormData
 
 
 class Problem(Exception):
@@ -61,7 +59,7 @@ class Ask:
     """Of the path."""
     query: Mapping[str, str]
     form_token: str
-    form: "FormData | None" = None
+    form: FormData | None = None
     choices: dict[str, str] = field(default_factory=dict)
     """What the tab has set on its page; an action sees none."""
     cookies: Mapping[str, str] = field(default_factory=dict)
