@@ -313,6 +313,21 @@ async def test_what_an_agent_does_is_over_with_its_turn(world, client, busy, end
     world.check_mirrors(client)
 
 
+async def test_a_turn_that_a_sudden_death_interrupted_is_new_to_everybody(world, client):
+    """K14: unread, and not at work."""
+    session, chat = await client.new_session()
+    client.dispatch(session, "session/isReadChanged", isRead=True)
+    await client.state(session, lambda s: s["status"] & 32)
+    client.start_turn(chat, "stuck")
+    await client.action(chat, "chat/responsePart")
+    later = await world.crash()
+    again = await later.client("alice")
+    await again.subscribe(session)
+    state = await again.state(session, lambda s: not s["status"] & 32)
+    assert not state["status"] & 8 and state["chats"][0]["status"] & 2
+    await later.close()
+
+
 # -- times -------------------------------------------------------------------------------------------------------------
 
 
