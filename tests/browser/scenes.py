@@ -12,6 +12,7 @@ from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 from innkeeper.providers.spi import (
+    Adopted,
     Backing,
     Notice,
     ProviderError,
@@ -24,6 +25,7 @@ from innkeeper.providers.spi import (
     ToolProgress,
     ToolRunning,
     ToolStarted,
+    Transcript,
     TurnOutput,
     TurnRequest,
     Unavailable,
@@ -70,6 +72,22 @@ class StagedProvider:
             "sessionMutable": True,
         }
         return {"type": "object", "properties": {"permissionMode": mode}}  # type: ignore[typeddict-item]
+
+    async def transcripts(self, directory: str | None) -> Sequence[Transcript]:
+        """One conversation of 2,000 turns, to be adopted."""
+        return [Transcript("long", "Two thousand turns", directory, "2026-11-30T10:00:00.000Z", 2000)]
+
+    async def read_transcript(self, id: str, directory: str | None) -> Adopted:
+        turns = [
+            {
+                "id": f"old-{number}",
+                "message": {"text": f"line {number}", "origin": {"kind": "user"}},
+                "responseParts": [{"kind": "markdown", "id": "m", "content": f"Answer **{number}**.\n\n- `a`\n- b"}],
+                "state": "complete",
+            }
+            for number in range(2000)
+        ]
+        return Adopted(turns, {})  # type: ignore[arg-type]
 
     async def open_session(self, opening: SessionOpening) -> "StagedSession":
         return StagedSession(self.home)

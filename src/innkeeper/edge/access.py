@@ -30,7 +30,7 @@ COOKIE_SECONDS = 30 * 24 * 3600
 """How long a browser keeps its cookie; it is void as soon as the token is another one."""
 RefusalCode = Literal["TOKEN_WRONG", "ORIGIN_FOREIGN", "HOST_FOREIGN", "CONNECTIONS_FULL"]
 
-_PREFIX = re.compile(r"(/[A-Za-z0-9._~-]+)+")
+_PREFIX = re.compile(r"(/(?!\.{1,2}(/|$))[A-Za-z0-9._~-]+)+")
 DEFAULT_PORTS = {"http": 80, "https": 443, "ws": 80, "wss": 443}
 
 
