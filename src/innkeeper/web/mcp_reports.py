@@ -46,13 +46,18 @@ async def watch(ask: Ask, session: str) -> None:
     )
 
 
-async def settings(link: HostLink, *, after: str = ROOT) -> Answer:
-    """The hot settings, fresh where a page was opened."""
+async def settings(link: HostLink, *, after: str = ROOT, fresh: bool = False) -> Answer:
+    """The hot settings, as known, or asked for now."""
+    name = f"{SETTINGS}:{after}"
 
     async def got() -> Any:
         return await link.request("x-innkeeper/settings/get", {"channel": ROOT})
 
-    found: Answer = await link.report(f"{SETTINGS}:{after}", got, (after,))
+    known = name in link.reports(name)
+    found: Answer = await link.report(name, got, (after,))
+    if known and fresh:
+        found = await got()
+        link.put(name, found)
     return found
 
 

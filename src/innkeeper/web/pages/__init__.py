@@ -9,10 +9,10 @@ from typing import Final
 
 from innkeeper.web.asking import Actions, Pages, WebOptions
 
-SUBJECTS: Final = ("home", "chat", "chat_acts", "new", "customizations", "changes", "terminals")
+SUBJECTS: Final = ("home", "chat", "chat_acts", "new", "customizations", "changes", "terminals", "settings")
 EXTRAS: Final[tuple[str, ...]] = ("mcp_panel", "changes", "terminals")
 """Modules of `innkeeper.web` that add to the page of a chat (`web.extras`): imported before the first page."""
-MANAGEMENT: Final[tuple[str, ...]] = ("mcp_acts", "mcp_editor")
+MANAGEMENT: Final[tuple[str, ...]] = ("mcp_acts", "mcp_editor", "settings_mcp")
 
 
 def all_pages(options: WebOptions) -> Pages:
