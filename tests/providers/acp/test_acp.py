@@ -214,6 +214,29 @@ async def test_sessions_do_not_share_their_servers(enabling: AcpHost) -> None:
     assert [asked.offers(host.tool("memo", "echo")) for asked in host.asked] == [False, True] and second != uri
 
 
+@cell("acp", "server", "files", "compared: the person's own folders, and the project's declaration")
+async def test_nothing_is_written_to_the_persons_own_configuration(host: AcpHost) -> None:
+    """Issue 6 §3: the files of the person are as they were, whatever was switched."""
+    host.rig.declare("memo")
+    for name in (".claude/settings.json", ".claude.json", ".codex/config.toml", ".config/opencode/opencode.json"):
+        file = host.rig.home / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text("" if name.endswith("toml") else "{}")
+
+    def files() -> dict[str, bytes]:
+        own = {os.fspath(f.relative_to(host.rig.home)): f.read_bytes() for f in host.rig.home.rglob("*") if f.is_file()}
+        return {**own, "project": (host.rig.work / ".mcp.json").read_bytes()}
+
+    before = files()
+    client, uri, chat = await opened(host)
+    await client.turn(chat, "one")
+    await switch(client, uri, server_id(client, uri, "memo"), False, "workspace", host.rig.work.as_uri())
+    await client.turn(chat, "two", "t2")
+    assert [asked.offers(host.tool("memo", "echo")) for asked in host.asked] == [True, False]
+    after = files()
+    assert {name: after.get(name) for name in before} == before
+
+
 @cell(
     "acp",
     "server",
