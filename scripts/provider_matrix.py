@@ -60,7 +60,7 @@ class Cell:
 
 def declared(folder: Path = TESTS) -> list[Cell]:
     """Every cell, in the order of the files. Raises ValueError for one that is not written as it has to be."""
-    found = []
+    found: list[Cell] = []
     for file in sorted(folder.rglob("test_*.py")):
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
             if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
