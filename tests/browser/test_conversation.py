@@ -50,8 +50,8 @@ def test_several_questions_stand_in_order_the_first_of_them_open(stage: Any, tab
     page = tab(stage.session(title="Several"))
     send(page, "gates 3")
     page.locator("[data-gate]").nth(2).wait_for()
-    assert page.locator("[data-gate]:not(.short) h3").all_inner_texts() == ["Allow tool_0 from ledger?"]
-    assert page.locator("[data-gate].short h3").all_inner_texts() == [
+    assert page.locator("[data-gate]:not(.short) h2").all_inner_texts() == ["Allow tool_0 from ledger?"]
+    assert page.locator("[data-gate].short h2").all_inner_texts() == [
         "Allow tool_1 from ledger?",
         "Allow tool_2 from ledger?",
     ]
