@@ -36,7 +36,7 @@ def kill_rounds() -> int:
 
 
 REAL_PARTS = frozenset(
-    {"app", "cli", "client", "e2e", "edge", "host", "mcp", "providers", "settings", "store", "workspace"}
+    {"app", "browser", "cli", "client", "e2e", "edge", "host", "mcp", "providers", "settings", "store", "workspace"}
 )
 """Folders of tests that start processes and sockets, whose bounded waits a busy machine can outlast."""
 

@@ -110,7 +110,7 @@ def test_list_and_conversation_are_two_pages_on_a_phone_and_a_drawer_between(sta
     expect(page.locator("#side")).to_be_hidden()
     page.get_by_role("link", name="Sessions").click()
     expect(page.locator("#side")).to_be_visible()
-    expect(page.locator("#main")).to_be_hidden()
+    expect(page.locator("#main .button")).to_be_hidden()
     page = tab(talk, width=800)
     expect(page.locator("#side")).to_be_hidden()
     page.get_by_role("button", name="Show the list").click()
