@@ -12,7 +12,8 @@ from innkeeper.client import Client, connect
 from innkeeper.client.memory import MemoryTransport
 from innkeeper.edge.memory import MemoryDoor
 from innkeeper.errors import HostError
-from innkeeper.settings.config import Settings
+from innkeeper.ports.questions import Intent
+from innkeeper.settings.config import Settings, parse_settings
 
 pytestmark = pytest.mark.anyio
 PLAIN = (str, bytes, int, float, bool, type(None), Path, frozenset)
@@ -157,3 +158,22 @@ async def test_state_survives_an_orderly_restart(tmp_path: Path) -> None:
             assert await listed(client) == ["ahp-session:/kept"]
     finally:
         await second.close(1)
+
+
+async def test_the_approval_rules_are_joined(tmp_path: Path) -> None:
+    """Reference §5.11: the operator's own, where the host keeps attachments, and what is a session's of it (T19)."""
+    settings = parse_settings("[approvals]\ndeny = ['Danger']\n", tmp_path / "config.toml")
+    parts = standard_parts(tmp_path / DATABASE, settings, quiet=True)
+    host = await open_host(parts, Circumstances(settings, {"HOME": str(tmp_path)}, tmp_path))
+    try:
+        approvals = host.service._turns._parts.approvals
+        assert approvals.rules("ahp-session:/s", "Danger").denied_by == "operator"
+        area = str(tmp_path / "attachments")
+        kept = f"{area}/{host.service._joined.outside.attachments.folder('ahp-session:/s')}/1/notes.md"
+        written = await approvals.verdict("ahp-session:/s", "write", Intent("write", paths=[kept]))
+        assert (written.outcome, written.row) == ("deny", "attachmentArea")
+        for session, outcome in (("ahp-session:/s", "approve"), ("ahp-session:/other", "ask")):
+            verdict = await approvals.verdict(session, "read", Intent("read", paths=[kept]))
+            assert verdict.outcome == outcome, session
+    finally:
+        await host.close(1)

@@ -68,6 +68,7 @@ async def ask(output: TurnOutput, rest: str, call: str) -> Answer:
 
 
 def approving(**more: Any) -> Approving:
+    more.setdefault("folder_of", lambda session: session.rpartition("/")[2])
     return Approving(paths=PATHS, home="/home/ada", attachment_area="/data/attachments", **more)
 
 
@@ -219,6 +220,14 @@ async def test_t19_a_tool_cannot_write_what_was_attached_whatever_is_allowed(cli
     call = call_of(turn, "call-t1")
     assert (call["status"], call["reason"]) == ("cancelled", "denied")
     assert call["_meta"]["x-innkeeper/approval"]["row"] == "attachmentArea"
+
+
+async def test_what_was_attached_in_another_session_is_asked_about(client):
+    """§5.11 row 8: of its own attachments."""
+    _, chat = await client.new_session("ahp-session:/2")
+    client.start_turn(chat, want("read", paths=["/data/attachments/1/notes.md"]))
+    call = await question(client, chat)
+    assert call["_meta"]["x-innkeeper/approval"]["row"] == "read"
 
 
 async def test_a_file_that_was_attached_may_be_read(client):

@@ -28,6 +28,7 @@ from innkeeper.engine.settings import HubSettings
 from innkeeper.errors import HostError
 from innkeeper.host.agent_tokens import AgentTokens
 from innkeeper.host.agent_writes import AgentWriteRecord
+from innkeeper.host.approvals import Approving
 from innkeeper.host.archiving import ArchivedSessions
 from innkeeper.host.authentication import AUTHENTICATION_METHODS, TokenCommands, TokenNotices, WaitingCalls
 from innkeeper.host.changesets.service import ChangesOutside
@@ -55,7 +56,7 @@ from innkeeper.mcp.oauth.keyrings import standard_store
 from innkeeper.mcp.oauth.service import Authorization
 from innkeeper.mcp.oauth.store import MemoryTokens, TokenStore
 from innkeeper.mcp.servers import ProjectServers
-from innkeeper.ports.attachments import NoAttachments
+from innkeeper.ports.attachments import AttachmentStore, NoAttachments
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.edits import EditStore, MemoryEdits
@@ -214,8 +215,7 @@ class Host:
             idle_seconds=settings.limits["chat_idle_seconds"],
         )
         host_settings = _host_settings(given)
-        approved = approving(settings, given.environment, parts.paths, parts.attachments)
-        conversation = Conversation(self.driver, host_settings, approved)
+        conversation = Conversation(self.driver, host_settings, _approving(parts, given))
         self._processes, self._git = parts.processes, parts.git
         self._authorization = _join_tokens(conversation, parts, given)
         live = given.live or MemorySettings(started=settings)
@@ -346,7 +346,7 @@ def _outside(
         launch=given.launch,
         pull_requests=GhPullRequests(given.environment),
         worktrees=_worktrees(parts, settings),
-        attachments=NoAttachments() if parts.attachments is None else AttachmentFiles(Path(parts.attachments)),
+        attachments=_attachments(parts),
     )
 
 
@@ -367,6 +367,16 @@ def _changes(parts: Parts, given: Circumstances) -> ChangesOutside | None:
         return None
     seconds = given.settings.limits["git_seconds"]
     return ChangesOutside(parts.git, parts.edits, parts.ground.files, seconds=seconds)
+
+
+def _attachments(parts: Parts) -> AttachmentStore:
+    return NoAttachments() if parts.attachments is None else AttachmentFiles(Path(parts.attachments))
+
+
+def _approving(parts: Parts, given: Circumstances) -> Approving:
+    """The rules with the operator's own, on this machine; a session reads its own snapshots and no others."""
+    store = _attachments(parts)
+    return approving(given.settings, given.environment, parts.paths, parts.attachments, store.folder)
 
 
 def _join_endpoints(servers: ProjectServers, gateway: Gateway, conversation: Conversation, ids: Ids) -> Endpoints:

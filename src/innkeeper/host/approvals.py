@@ -14,9 +14,10 @@ Rules
 
 import asyncio
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
+from posixpath import join
 from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
@@ -67,11 +68,13 @@ class UnknownPaths:
 
 @dataclass(frozen=True, slots=True)
 class Approving:
-    """What approvals need from outside. `home` and `attachment_area` are directories of this machine."""
+    """What approvals need from outside. `home` and `attachment_area` are directories of this machine; `folder_of` names
+    the part of the area that is a session's."""
 
     paths: PathFacts = field(default_factory=UnknownPaths)
     home: str | None = None
     attachment_area: str | None = None
+    folder_of: Callable[[str], str] | None = None
     tables: Tables = field(default_factory=Tables)
     values: Mapping[str, Any] = field(default_factory=dict)
     """The host's own layer of configuration: what holds where a session says nothing, and names that add up."""
@@ -280,10 +283,15 @@ class Approvals:
             roots=tuple(local_paths(directories)),
             home=self._given.home,
             attachment_area=self._given.attachment_area,
+            attached_here=self._attached_here(self._core.owner(place) or place),
             attachments=frozenset(_attached(chat)),
             inline=inline(session),
             tables=self._given.tables,
         )
+
+    def _attached_here(self, session: str) -> str | None:
+        area, folder_of = self._given.attachment_area, self._given.folder_of
+        return None if area is None or folder_of is None else join(area, folder_of(session))
 
     def _is_gated(self, chat: str, call: State) -> bool:
         """Whether the call goes to a server that this host mounted for the project, by what the host itself says."""

@@ -19,6 +19,7 @@ FACTS = NamedPaths(
         "/etc/passwd",
         "/home/ada/.bashrc",
         "/data/attachments/s1/notes.md",
+        "/data/attachments/s2/notes.md",
         "/second/x",
         "/real/root/in",
     ],
@@ -32,7 +33,12 @@ FACTS = NamedPaths(
     },
     closed=["/w/closed"],
 )
-GROUND = Ground(roots=("/w", "/second"), home="/home/ada", attachment_area="/data/attachments")
+GROUND = Ground(
+    roots=("/w", "/second"),
+    home="/home/ada",
+    attachment_area="/data/attachments",
+    attached_here="/data/attachments/s1",
+)
 PLAIN = Standing()
 
 
@@ -105,6 +111,9 @@ TABLE = [
     (read("/w/circle"), PLAIN, GROUND, "ask", "read"),
     (read(), PLAIN, GROUND, "ask", "read"),
     (read("/data/attachments/s1/notes.md"), PLAIN, GROUND, "approve", "read"),
+    (read("/data/attachments/s2/notes.md"), PLAIN, GROUND, "ask", "read"),
+    (read("/data/attachments/s1/../s2/notes.md"), PLAIN, GROUND, "ask", "read"),
+    (read("/data/attachments/s1/notes.md"), PLAIN, replace(GROUND, attached_here=None), "ask", "read"),
     (read("/etc/passwd"), PLAIN, replace(GROUND, attachments=frozenset({"/etc/passwd"})), "approve", "read"),
     (read("/linked/in"), PLAIN, replace(GROUND, roots=("/linked",)), "approve", "read"),
     (read("/real/root/in"), PLAIN, replace(GROUND, roots=("/linked",)), "approve", "read"),

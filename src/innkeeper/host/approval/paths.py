@@ -144,10 +144,10 @@ def _relatives(path: str, real: Real, root: str, facts: PathFacts) -> Sequence[s
 def _is_attached(path: str, real: Real, ground: Ground, facts: PathFacts) -> bool:
     if posixpath.normpath(path) in ground.attachments:
         return True
-    area = ground.attachment_area
-    if area is None:
+    own = ground.attached_here
+    if own is None:
         return False
-    spellings = _spellings(area, facts)
+    spellings = _spellings(own, facts)
     places = (posixpath.normpath(path), *real.paths)
     return all(any(_inside(place, spelling) for spelling in spellings) for place in places)
 

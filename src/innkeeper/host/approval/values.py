@@ -110,7 +110,9 @@ class Ground:
     roots: Sequence[str] = ()
     home: str | None = None
     attachment_area: str | None = None
-    """Where the host keeps snapshots of what was attached: read freely, written by no tool."""
+    """Where the host keeps snapshots of what was attached: written by no tool."""
+    attached_here: str | None = None
+    """The part of it that is this session's: read freely. Those of other sessions are asked about."""
     attachments: frozenset[str] = frozenset()
     """Files that were attached to the conversation."""
     inline: Inline | None = None
