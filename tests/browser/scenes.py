@@ -54,7 +54,9 @@ class StagedProvider:
 
     @property
     def unavailable(self) -> Unavailable | None:
-        return None
+        """What the file `missing-NAME` in the host's home says: code, reason and remedy, a line each."""
+        path = self.home / f"missing-{self.name}"
+        return Unavailable(*path.read_text().splitlines()) if path.exists() else None
 
     def watch(self, changed: Callable[[], None]) -> None:
         return

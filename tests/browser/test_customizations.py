@@ -148,7 +148,7 @@ def test_the_tree_is_operated_by_keys(session: str, tab: Any) -> None:
 def test_a_refused_switch_goes_back_and_the_reason_is_told(stage: Any, session: str, tab: Any) -> None:
     page = tab(session + "/customizations")
     page.route("**/toggle", lambda route: route.fulfill(status=409, json={"message": "No room for decisions."}))
-    switch(page, "Session", "profile").get_by_label("Off").check()
+    switch(page, "Session", "profile").get_by_label("Off").click()
     page.locator(".toast.bad", has_text="No room for decisions.").wait_for()
     assert switch(page, "Session", "profile").get_by_label("Inherits").is_checked()
 

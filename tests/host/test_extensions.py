@@ -119,6 +119,14 @@ async def test_status_tells_of_the_host(memo):
     assert status["sessions"] == 1 and status["runningTurns"] == 0 and status["questions"] is True
 
 
+async def test_agents_are_looked_for_again_when_somebody_asks(memo):
+    """Issue 7 B.1: *Look again* of the first start."""
+    _, client, _ = memo
+    found = await client.request("x-innkeeper/agents/look")
+    told = await client.request("x-innkeeper/status")
+    assert [agent["provider"] for agent in found["agents"]] == told["agents"] and told["agents"]
+
+
 def test_the_page_has_every_command_and_every_field():
     """docs/reference/extensions.md."""
     page = PAGE.read_text(encoding="utf-8")

@@ -40,8 +40,10 @@ class Extensions:
         settings: HostSettings,
         language: Callable[[str], str],
         chosen: SettingsService | None = None,
+        look: Callable[[], None] | None = None,
     ) -> None:
         self._chosen = chosen
+        self._look = look
         self._language = language
         self._core = core
         self._servers = servers
@@ -55,6 +57,7 @@ class Extensions:
     def table(self) -> dict[str, Handler]:
         return {
             "x-innkeeper/status": self.status,
+            "x-innkeeper/agents/look": self.look_for_agents,
             "x-innkeeper/mcp/list": self.list_servers,
             "x-innkeeper/mcp/reload": self.reload,
             "x-innkeeper/mcp/connect": self.connect,
@@ -69,6 +72,12 @@ class Extensions:
             "x-innkeeper/mcp/call": self.call,
             "x-innkeeper/mcp/logs": self.logs,
         }
+
+    async def look_for_agents(self, asker: Asker, params: Params) -> object:
+        """What is missing of each agent now; a change is published to everybody."""
+        if self._look is not None:
+            self._look()
+        return {"agents": list((self._core.head(ROOT) or {}).get("agents") or ())}
 
     async def status(self, asker: Asker, params: Params) -> object:
         agents = (self._core.head(ROOT) or {}).get("agents") or ()
@@ -185,6 +194,7 @@ def _text(params: Params, name: str) -> str:
 EXTENSION_METHODS = frozenset(
     {
         "x-innkeeper/status",
+        "x-innkeeper/agents/look",
         "x-innkeeper/mcp/list",
         "x-innkeeper/mcp/reload",
         "x-innkeeper/mcp/connect",

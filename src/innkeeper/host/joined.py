@@ -302,6 +302,7 @@ class Joined:
             self.settings,
             conversation.client_language,
             outside.settings,
+            self.agents.changed,
         )
 
     def offer_services(self) -> None:

@@ -1,0 +1,59 @@
+"""The first start: what is missing of each agent, a folder, the first message (design, ui.md §4)."""
+
+import json
+from typing import Any
+
+import pytest
+
+
+@pytest.fixture(scope="module", autouse=True)
+def missing(stage: Any) -> None:
+    """Codex is not signed in; the folder declares two servers in one file."""
+    (stage.home / "missing-codex").write_text("AGENT_LOGIN_MISSING\nNot signed in.\ncodex login")
+    servers = {"ledger": {"command": "true"}, "<b>x</b>": {"command": "true"}}
+    (stage.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
+    stage.restart()
+
+
+def test_the_first_page_has_three_steps_with_the_remedy_of_each_agent(tab: Any) -> None:
+    page = tab("/")
+    assert page.get_by_role("heading", name="Start your first session").is_visible()
+    codex = page.locator(".agent-row", has_text="Codex")
+    assert codex.locator("code").inner_text() == "codex login"
+    assert (
+        page.get_by_role("radio", name="Codex").is_disabled() and page.get_by_role("radio", name="Claude").is_checked()
+    )
+    assert "None yet. Your sessions appear here" in page.locator("#sessions").inner_text()
+
+
+def test_look_again_finds_what_was_mended(stage: Any, tab: Any) -> None:
+    page = tab("/welcome")
+    page.locator(".agent-row", has_text="Not signed in").wait_for()
+    (stage.home / "missing-codex").unlink()
+    page.get_by_role("button", name="Look again").click()
+    page.locator(".agent-row.is-ok", has_text="Codex").wait_for()
+    assert page.get_by_role("radio", name="Codex").is_enabled()
+
+
+def test_a_folder_says_what_it_declares_and_a_wrong_one_why_it_is_none(tab: Any) -> None:
+    page = tab("/welcome")
+    page.locator("#folder").fill("~/work/shop")
+    note = page.locator("#first-folder .note")
+    note.wait_for()
+    assert "declares 2 MCP servers in 1 file" in note.inner_text()
+    page.get_by_role("button", name="See them").click()
+    assert page.locator("#declared b").all_inner_texts() == ["<b>x</b>", "ledger"]
+    page.locator("#folder").fill("shop")
+    page.locator("#new-config [role=alert]").wait_for()
+    assert page.locator("#first-folder .note").count() == 0
+
+
+def test_the_first_message_makes_the_session_and_leads_to_it(tab: Any) -> None:
+    page = tab("/")
+    page.locator("#folder").fill("~/work/shop")
+    page.locator("#text").fill("say Begun.")
+    page.keyboard.press("Enter")
+    page.locator("#log", has_text="Begun.").wait_for()
+    assert "/s/" in page.url
+    page.goto(page.url.partition("/s/")[0] + "/")
+    assert page.get_by_role("heading", name="Start your first session").count() == 0
