@@ -28,7 +28,7 @@ def test_doctor_finds_everything_at_once_and_says_so_in_json(inside: Any) -> Non
     assert found["version"] == 1
     ids = [check["id"] for check in found["checks"]]
     for id in (
-        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "grammar", "configuration",
+        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "grammar", "web", "configuration",
         "data", "lock", "port", "disk", "openFiles", "watches", "agent.console",
     ):  # fmt: skip
         assert id in ids
@@ -52,6 +52,14 @@ def test_a_broken_configuration_fails_with_its_place(inside: Any, tmp_path: Path
     assert (done.code, check["state"]) == (exit_codes.FAILED, "fail")
     assert "trust_mode" in check["detail"]
     assert "everything" not in json.dumps(check["remedy"])
+
+
+def test_a_web_ui_that_is_not_whole_is_named_and_the_rest_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 7 B: templates, static files and locales"""
+    assert checks.check_web().state == "ok"
+    monkeypatch.setattr("innkeeper.web.files.TEMPLATES", ("chat.html", "gone.html"))
+    check = checks.check_web()
+    assert check.state == "warn" and "web/templates/gone.html" in check.detail and check.remedy
 
 
 def test_platforms_are_told_apart() -> None:

@@ -78,6 +78,16 @@ def check_grammar() -> Check:
     return Check("grammar", "ok", "tree-sitter-bash")
 
 
+def check_web() -> Check:
+    """Templates, static files and texts of the web UI; without them it is refused, and the host runs."""
+    from innkeeper.web.completeness import problems
+
+    if found := problems():
+        detail = text("error.WEB_INCOMPLETE.meaning", files=", ".join(found[:5]))
+        return Check("web", "warn", detail, text("error.WEB_INCOMPLETE.remedy"))
+    return Check("web", "ok", text("cli.doctor.web.complete"))
+
+
 def check_data(machine: Machine) -> Check:
     """Whether a host could write there; a directory that does not exist yet is judged by the one that would hold it."""
     path = machine.data
@@ -197,6 +207,7 @@ def all_checks(machine: Machine) -> Iterator[Check]:
         ("extras", check_extras),
         ("git", check_git),
         ("grammar", check_grammar),
+        ("web", check_web),
         ("configuration", lambda: check_configuration(machine)),
         ("data", lambda: check_data(machine)),
         ("lock", lambda: check_lock(machine)),
