@@ -170,6 +170,36 @@ async def test_a_fork_copies_local_turns_and_its_agent_counts_without_them(world
     assert said.endswith('branch [{"word": "word"}, 1]')
 
 
+@pytest.mark.parametrize(("at", "branch"), [("b", (2, "b")), ("a", (1, "a")), (None, None)])
+async def test_a_fork_that_was_taken_back_shares_what_it_still_has(world, client, at, branch):
+    """Else an agent that goes on from the source's history knows turns that nobody sees any more (K14, AHP §9.3)."""
+    session, chat = await client.new_session()
+    for turn_id in "abc":
+        await client.turn(chat, f"keep {turn_id}", turn_id)
+    copies = (await forked(client, session, chat, "c"))["turns"]
+    kept = {} if at is None else {"turnId": copies["abc".index(at)]["id"]}
+    client.dispatch(TWO, "chat/truncated", **kept)
+    await client.state(TWO, lambda s: len(s["turns"]) == (0 if branch is None else branch[0]))
+    await client.turn(TWO, "hello", "d")
+    found = world.scripted.requests[-1].branch
+    assert (None if found is None else (found.turns, found.turn_id)) == branch
+
+
+async def test_a_fork_stays_a_branch_when_its_source_is_taken_back_or_its_last_turn_is_its_own(world, client):
+    session, chat = await client.new_session()
+    await client.turn(chat, "keep a", "a")
+    await client.turn(chat, "keep b", "b")
+    await forked(client, session, chat, "b")
+    await client.turn(TWO, "hello", "own")
+    assert world.scripted.requests[-1].branch[1:] == ("b", 2)
+    await client.turn(TWO, "hello", "own-2")
+    assert world.scripted.requests[-1].branch[1:] == ("b", 2)
+    client.dispatch(chat, "chat/truncated", turnId="a")
+    await client.state(chat, lambda s: len(s["turns"]) == 1)
+    await client.turn(TWO, "hello", "own-3")
+    assert world.scripted.requests[-1].branch[1:] == ("b", 0), "0: not known any more"
+
+
 async def test_the_chat_of_a_subagent_cannot_be_forked_and_can_be_asked_about(world, client):
     """Reference §4.10."""
     session, chat = await client.new_session()

@@ -5,12 +5,13 @@ Rules
   with it, and without what is gone from the session.
 * Opaque and small: what is larger than `BACKING_BYTES` is not kept, because every write is an envelope.
 * A fork or side chat is told the backing of the chat it came from and how many of that chat's turns it shares; turns
-  of local commands are none of the agent's: one that it began at stands for the last before it.
+  of local commands are none of the agent's: one that it began at stands for the last before it. A fork that was taken
+  back shares what it still has; nothing, and it is no branch any more.
 """
 
 import json
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from innkeeper.host.core import Core, act
@@ -51,5 +52,20 @@ def branch(session: State, chat: State, source: State | None) -> Branch | None:
     turn_id = str(origin.get("turnId"))
     turns = (source or {}).get("turns") or ()
     ids = [turn.get("id") for turn in turns]
-    shared = known_to_agent(turns[: ids.index(turn_id) + 1]) if turn_id in ids else ()
+    begun = turns[: ids.index(turn_id) + 1] if turn_id in ids else ()
+    shared = known_to_agent(begun)
+    if origin["kind"] == "fork" and shared:
+        shared = known_to_agent(_still_there(begun, chat.get("turns") or ()))
+        if not shared:
+            return None
     return Branch(kept(session, str(origin.get("chat"))), str(shared[-1]["id"]) if shared else turn_id, len(shared))
+
+
+def _still_there(turns: Sequence[Any], copies: Sequence[Any]) -> list[Any]:
+    """Those of a fork's source whose copies it still begins with: a copy differs by its id alone."""
+    found = []
+    for turn, copy in zip(turns, copies, strict=False):
+        if (turn.get("message"), turn.get("startedAt")) != (copy.get("message"), copy.get("startedAt")):
+            break
+        found.append(turn)
+    return found

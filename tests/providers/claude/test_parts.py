@@ -60,6 +60,16 @@ def test_a_fork_has_the_places_of_its_copies(ids: list[str], data: st.DataObject
     assert found is not None and found.fork and (found.resume, found.at) == ("c", f"leaf-{ids[shared - 1]}")
     assert found.place.points == tuple(zip(copies, (f"leaf-{id}" for id in ids[:shared]), strict=True))
     assert start(found.place, branch, turns(*copies), "new", "other") is None
+    cleared = start(found.place, None, turns(), "new", "other")
+    assert cleared == Start(Place("other")), "nobody sees those turns any more, so the agent has none of them"
+
+
+def test_a_side_chat_keeps_what_it_came_from() -> None:
+    source = Place("c", (("a", "leaf-a"), ("b", "leaf-b")))
+    found = start(None, Branch(source.backing(), "a", 1), turns(), "own", "fresh")
+    assert found is not None and found.at == "leaf-a"
+    again = start(found.place.reached("own", "leaf-own"), None, turns(), "next", "other")
+    assert again is not None and (again.resume, again.at) == ("fresh", "leaf-a")
 
 
 def test_what_is_not_known_any_more_is_told() -> None:

@@ -114,5 +114,6 @@ def _begun(branch: Branch | None, history: Sequence[Turn], fresh: str) -> Start:
         return Start(Place(fresh), tell=True)
     shared = source.points[: ids.index(branch.turn_id) + 1]
     mine = tuple((turn["id"], point) for turn, (_, point) in zip(reversed(history), reversed(shared), strict=False))
-    begun = Place(fresh, tuple(reversed(mine)), shared[-1][1], source.told)
+    base = None if history else shared[-1][1]  # a side chat never loses what it came from; a fork that is cleared does
+    begun = Place(fresh, tuple(reversed(mine)), base, source.told)
     return Start(begun, source.conversation, shared[-1][1], fork=True)
