@@ -408,6 +408,32 @@ async def test_required_server_that_cannot_be_had_refuses_the_request(
     await host.listener.wait_for(lambda: host.row("peer").status == "connected")
 
 
+async def test_required_server_is_known_to_be_down_until_its_file_changes(host: Any) -> None:
+    """K19: a turn is refused at once, without a reading, only while nothing can have changed."""
+    host.settings = ALL
+    uri = codex(host, "must", "--crash", "1")
+    await host.servers.open_session(S, uri)
+    assert host.servers.known_down(S) == (), "nothing is known before a try"
+    with pytest.raises(RequiredServerUnavailable):
+        await host.servers.prepare(S, "t1")
+    assert list(host.servers.known_down(S)) == [("must", "SPAWN_FAILED")]
+    codex(host, "must")
+    assert host.servers.known_down(S) == (), "the file says something else: the stage reads it"
+    await asyncio.wait_for(host.servers.prepare(S, "t2"), 10)
+    assert host.servers.known_down(S) == () and host.row("must").status == "connected"
+    await host.servers.close_session(S)
+    assert host.servers.known_down(S) == ()
+
+
+async def test_optional_and_unselected_servers_are_never_known_to_be_down(host: Any) -> None:
+    """K19: selected and required ones alone."""
+    uri = codex(host, "may", "--crash", "1", more="")
+    await host.servers.open_session(S, uri)
+    await host.servers.start(S, "mcp:may")
+    await host.listener.wait_for(lambda: host.row("may").status == "failed")
+    assert host.servers.known_down(S) == ()
+
+
 async def test_required_server_that_dropped_refuses_until_it_recovers_and_unselected_ones_are_no_error(
     host: Any,
 ) -> None:
