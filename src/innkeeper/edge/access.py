@@ -57,7 +57,7 @@ class Access:
         host, origin = headers.get("host", ""), headers.get("origin")
         if not is_unix(scope) and is_loopback(scope["server"][0]) and not is_loopback(_split_host(host)[0]):
             return Refusal(403, "HOST_FOREIGN", host)
-        known_as = (host, headers["x-forwarded-host"]) if "x-forwarded-host" in headers else (host,)
+        known_as = [host, *(name.strip() for name in headers.get("x-forwarded-host", "").split(",") if name.strip())]
         if origin is not None and not any(_is_own(origin, name, scope) for name in known_as):
             return Refusal(403, "ORIGIN_FOREIGN", origin)
         if self._needs_token(scope) and not self._may_pass(scope, headers):
