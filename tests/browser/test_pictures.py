@@ -1,0 +1,218 @@
+"""The pages with the content of the target pictures, at their sizes (issue 7 B.6).
+
+Each test makes one picture's page from real parts, checks what must be in it, and writes its screenshot: below the
+folder that `INNKEEPER_SHOTS` names, so that it can be laid beside the target, else where pytest keeps files.
+"""
+
+import asyncio
+import os
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from browser.mcp_project import write
+from innkeeper.client.turns import turn_started
+
+WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 780}
+MESSAGE = "rounding Some carts are off by one cent at checkout. Find out why, fix it, and add a test."
+OTHERS = (
+    ("Flaky test in test_cart.py", "claude", "shop", "say Done."),
+    ("Split settings into modules", "codex", "api", "say Done."),
+    ("Find the slow query on /orders", "claude", "api", "say Done."),
+    ("Upgrade the build image", "codex", "shop", "fail"),
+    ("Document the webhook retries", "claude", "shop", "say Done."),
+    ("Shorten the cold start", "claude", "api", "slow pictures 1"),
+    ("Migrate invoices to v2", "codex", "ledger", "gates 1"),
+)
+
+
+def git(folder: Path, *words: str) -> None:
+    subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b.c", *words], cwd=folder, check=True)
+
+
+@pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = Path(os.environ.get("INNKEEPER_SHOTS") or tmp_path_factory.mktemp("shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def work(stage: Any) -> dict[str, str]:
+    """The sessions of the pictures by title: the path of each page."""
+    shop: Path = stage.project
+    write(shop)
+    (shop / "cart").mkdir()
+    (shop / "cart" / "total.py").write_text("def total(lines):\n" + "    x = 1\n" * 7)
+    for command in (("init", "-q", "-b", "fix/rounding"), ("add", "-A"), ("commit", "-q", "-m", "one")):
+        git(shop, *command)
+    folders = {name: stage.home / "work" / name for name in ("shop", "api", "ledger")}
+    for folder in folders.values():
+        folder.mkdir(exist_ok=True)
+    api = folders["api"]
+    files = {"AGENTS.md": "# R\n", ".claude/agents/reviewer.md": "---\nname: reviewer\ndescription: R\n---\nx"}
+    files[".claude/skills/profile-startup/SKILL.md"] = "---\nname: profile-startup\ndescription: P\n---\nx"
+    files[".claude/rules/python.md"] = "x"
+    files[".mcp.json"] = '{"mcpServers": {"ledger": {"command": "true"}, "browser": {"command": "true"}}}'
+    for name, content in files.items():
+        (api / name).parent.mkdir(parents=True, exist_ok=True)
+        (api / name).write_text(content)
+    found = {
+        title: stage.session(title=title, provider=agent, folder=folders[where], isolation="folder")
+        for title, agent, where, _ in OTHERS
+    }
+    for title, _, _, message in OTHERS:
+        begin(stage, found[title], message)
+    found["Fix rounding"] = stage.session(title="Fix rounding in cart totals", isolation="folder")
+    begin(stage, found["Fix rounding"], MESSAGE)
+    (shop / "cart" / "total.py").write_text("def total(lines):\n" + "    y = 2\n" * 30)
+    return found
+
+
+def begin(stage: Any, path: str, message: str) -> None:
+    """Starts a turn and does not wait for its end."""
+
+    async def said(client: Any) -> None:
+        session = await client.subscribe_session("ahp-session:/" + path.removeprefix("/s/"))
+        chat = await client.subscribe_chat(session.state["defaultChat"])
+        await chat.dispatch(turn_started("t1", message, "2026-11-30T10:00:00.000Z"))
+
+    stage.run(said)
+
+
+def ask_mcp(stage: Any, path: str, *servers: str) -> None:
+    """Connects servers; what comes of it is shown."""
+    session = "ahp-session:/" + path.removeprefix("/s/")
+
+    async def asked(client: Any) -> None:
+        for server in servers:
+            params = {"channel": session, "server": server}
+            await asyncio.wait({asyncio.ensure_future(client.request("x-innkeeper/mcp/connect", params))}, timeout=4)
+
+    stage.run(asked)
+
+
+def picture(page: Any, shots: Path, name: str) -> None:
+    page.wait_for_timeout(300)
+    path = shots / f"{name}.png"
+    page.screenshot(path=str(path))
+    assert path.stat().st_size > 10_000
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_conversation(tab: Any, work: dict[str, str], shots: Path, theme: str) -> None:
+    page = tab(work["Fix rounding"], theme=theme, **WIDE)
+    page.locator("[data-gate] button").first.wait_for()
+    page.keyboard.press("q")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Tab")
+    for words in ("Thought", "per line", "Edited", "Allow", "Always allow this tool", "Deny", "of context", "Queue"):
+        assert words in page.locator(".main").inner_text()
+    assert page.locator("#sessions .session").count() == len(OTHERS) + 1
+    picture(page, shots, f"chat-{theme}")
+
+
+def test_the_conversation_on_a_phone(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Fix rounding"], **PHONE)
+    page.locator("[data-gate] button").first.wait_for()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    picture(page, shots, "chat-narrow-360")
+
+
+def test_the_customizations(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Shorten the cold start"] + "/customizations", theme="dark", **WIDE)
+
+    def switch(scope: str, name: str, value: str) -> None:
+        group = page.get_by_role("radiogroup", name=f"{scope} decision for {name}", exact=True)
+        group.get_by_label(value).check()
+        page.wait_for_timeout(150)
+
+    switch("Workspace", "profile-startup", "Off")
+    switch("Session", "profile-startup", "On")
+    switch("Session", ".claude/rules", "Off")
+    switch("Workspace", "ledger", "Off")
+    page.locator("tr", has_text="ledger").locator("[data-why]").first.click()
+    page.get_by_role("heading", name="Why ledger is off").wait_for()
+    assert page.locator("tr", has_text="profile-startup").locator(".tree-by").inner_text() == "On · Session"
+    picture(page, shots, "customizations-dark")
+
+
+@pytest.fixture(scope="module")
+def servers(stage: Any, work: dict[str, str]) -> None:
+    ask_mcp(stage, work["Fix rounding"], "ledger", "playwright", "search")
+
+
+@pytest.mark.usefixtures("servers")
+def test_the_panel(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Fix rounding"], **WIDE)
+    page.locator("#mcp-control").click()
+    page.locator("#mcp-box").wait_for()
+    assert page.locator(".mcp-rows .name-link").count() == 5
+    picture(page, shots, "mcp-panel-light")
+
+
+@pytest.mark.usefixtures("servers")
+def test_the_panel_as_a_sheet_in_chinese(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Fix rounding"], lang="zh", **PHONE)
+    page.locator("#mcp-control").click()
+    page.locator("#mcp-box").wait_for()
+    assert "MCP 服务器" in page.locator("#mcp-box").inner_text()
+    assert page.evaluate("document.documentElement.scrollWidth") == 360
+    picture(page, shots, "mcp-sheet-zh-360")
+
+
+def open_editor(page: Any) -> None:
+    page.locator("#mcp-control").click()
+    page.get_by_role("button", name="Manage").click()
+    page.locator("#mcp-editor").wait_for()
+    page.locator("#mcp-editor button[data-name=playwright]").click()
+    page.locator("#edit-command").wait_for()
+
+
+@pytest.mark.usefixtures("servers")
+def test_the_editor(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Fix rounding"], **WIDE)
+    open_editor(page)
+    arguments = page.locator("#edit-args")
+    arguments.fill(arguments.input_value() + "\n--headless")
+    page.locator("#edit-command").focus()
+    page.locator("#mcp-editor tr.added").first.wait_for()
+    assert page.get_by_role("button", name="Save and connect").is_enabled()
+    picture(page, shots, "editor-dialog-light")
+
+
+@pytest.mark.usefixtures("servers")
+def test_the_editor_after_the_file_changed(stage: Any, tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab(work["Fix rounding"], **WIDE)
+    open_editor(page)
+    arguments = page.locator("#edit-args")
+    arguments.fill(arguments.input_value() + "\n--headless")
+    page.locator("#mcp-editor tr.added").first.wait_for()
+    file = stage.project / ".vscode" / "mcp.json"
+    before = file.read_text()
+    file.write_text(before.replace("keep in step", "keep in line"))
+    page.get_by_role("button", name="Save", exact=True).click()
+    page.locator("#mcp-editor", has_text="The file changed on disk while you were editing").wait_for()
+    assert page.locator("#edit-args").input_value().endswith("--headless")
+    picture(page, shots, "editor-conflict-light")
+    file.write_text(before)
+
+
+def test_the_settings_in_chinese(tab: Any, work: dict[str, str], shots: Path) -> None:
+    page = tab("/settings/mcp", lang="zh", theme="dark", **WIDE)
+    page.get_by_text("信任方式").first.wait_for()
+    picture(page, shots, "settings-zh-dark")
+
+
+def test_the_first_start(tab: Any, work: dict[str, str], shots: Path, stage: Any) -> None:
+    (stage.home / "missing-codex").write_text("AGENT_LOGIN_MISSING\nNot signed in.\ncodex login")
+    page = tab("/welcome", **WIDE)
+    page.get_by_role("button", name="Look again").click()
+    page.locator(".agent-row.is-warn").wait_for()
+    page.locator("#folder").fill("~/work/shop")
+    page.locator("#first-folder .note").wait_for()
+    assert "5 MCP servers in 4 files" in page.locator("#first-folder").inner_text()
+    picture(page, shots, "empty-state-light")
+    (stage.home / "missing-codex").unlink()
