@@ -184,6 +184,30 @@ async def test_plan_mode_of_the_session_is_codex_own_and_ends_with_it(host: Rig,
     assert "Plan Mode" not in str(last) or "Default" in str(last)
 
 
+async def test_a_fork_that_is_taken_back_below_its_beginning_knows_no_more_than_it_shows(
+    host: Rig, llm: FakeOpenAI
+) -> None:
+    """AHP §9.3, K14: turns that came with the fork can be cut like its own."""
+    client = await host.client()
+    uri, chat = await session(client, host.work, "codex")
+    llm.add(*(reply(say(words)) for words in ("one", "two", "forked", "again", "cleared")))
+    await client.turn(chat, "FIRST", "t1")
+    await client.turn(chat, "SECOND", "t2")
+    fork = f"{uri}/fork"
+    await client.request("createChat", uri, chat=fork, source={"kind": "fork", "chat": chat, "turnId": "t2"})
+    copies = (await client.subscribe(fork))["turns"]
+    await client.turn(fork, "OWN", "f1")
+    client.dispatch(fork, "chat/truncated", turnId=copies[0]["id"])
+    await client.state(fork, lambda s: len(s["turns"]) == 1)
+    await client.turn(fork, "AGAIN", "f2")
+    said = [word for word in ("FIRST", "SECOND", "OWN", "AGAIN") if llm.asked[-1].mentions(word)]
+    assert said == ["FIRST", "AGAIN"]
+    client.dispatch(fork, "chat/truncated")
+    await client.state(fork, lambda s: not s["turns"])
+    await client.turn(fork, "CLEARED", "f3")
+    assert [word for word in ("FIRST", "AGAIN", "CLEARED") if llm.asked[-1].mentions(word)] == ["CLEARED"]
+
+
 async def test_a_side_chat_and_a_fork_know_what_was_said(host: Rig, llm: FakeOpenAI) -> None:
     """AHP §9.3, K17."""
     llm.add(reply(say("first answer")), reply(say("second answer")), reply(say("aside")), reply(say("forked")))

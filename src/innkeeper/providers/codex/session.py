@@ -194,6 +194,8 @@ class CodexSession:
 
     async def _prepared(self, server: AppServer, thread: Thread, loading: Loading, request: TurnRequest) -> str | None:
         """The thread is loaded and knows what the chat knows, but for what is returned: that is told to it."""
+        if cut := thread.is_cut(request.branch):
+            thread.id = None
         if thread.id is not None and await thread.load(server, loading):
             known = [turn["id"] for turn in request.history]
             await thread.take_back(server, [*known, *([request.turn_id] if request.resumed else [])])
@@ -201,7 +203,7 @@ class CodexSession:
             return None
         if (
             request.branch is not None
-            and request.backing is None
+            and (request.backing is None or cut)
             and await thread.fork(server, loading, request.branch)
         ):
             return None

@@ -49,10 +49,12 @@ class Loading:
 
 @dataclass(eq=False, slots=True)
 class Thread:
-    """`root`: the last turn that it has from another chat, by Codex's id. `last`: the last turn of this chat in it."""
+    """`root`: the last turn that it has from another chat, by Codex's id; `shared`: how many it has from there. `last`:
+    the last turn of this chat in it."""
 
     id: str | None = None
     root: str | None = None
+    shared: int | None = None
     last: str | None = None
     model: str | None = None
     tools: frozenset[str] = frozenset()
@@ -72,11 +74,21 @@ class Thread:
             return cls()
         names = backing.get("tools")
         tools = frozenset(str(name) for name in names) if isinstance(names, list) else frozenset[str]()
-        return cls(str(backing["thread"]), _text(backing, "root"), _text(backing, "last"), tools=tools)
+        given = backing.get("shared")
+        shared = given if isinstance(given, int) else None
+        return cls(str(backing["thread"]), _text(backing, "root"), shared, _text(backing, "last"), tools=tools)
 
     def backing(self) -> Backing:
         kept: dict[str, object] = {"thread": self.id, "root": self.root, "last": self.last, "tools": sorted(self.tools)}
+        kept["shared"] = self.shared
         return {name: value for name, value in kept.items() if value}
+
+    def is_cut(self, branch: Branch | None) -> bool:
+        """Whether its chat has lost turns that came with it: what goes on is another beginning. What came from a turn
+        that was running then is not counted, and is never cut."""
+        if not self.shared:
+            return False
+        return branch is None or branch.turns not in (0, self.shared)
 
     async def load(self, server: AppServer, loading: Loading) -> bool:
         """In memory with exactly this. False: there is no such thread any more. Raises ProviderError."""
@@ -110,7 +122,7 @@ class Thread:
         except Refused as error:
             raise refused(error.message) from None
         self._is(server, loading, started)
-        self.root = self.last = self.told = None
+        self.root = self.shared = self.last = self.told = None
         self.tools = frozenset(str(tool["name"]) for tool in loading.tools)
 
     async def fork(self, server: AppServer, loading: Loading, branch: Branch) -> bool:
@@ -131,7 +143,7 @@ class Thread:
             return False
         self._is(server, loading, forked)
         kept = await self.turns(server)
-        self.root, self.last = (kept[-1].id if kept else None), None
+        self.root, self.shared, self.last = (kept[-1].id if kept else None), branch.turns, None
         self.tools = source.tools
         return True
 
