@@ -26,14 +26,14 @@ from innkeeper.web.mcp_reports import (
     watch,
 )
 from innkeeper.web.mcp_rows import Server, beyond_policy, connectable, summary
-from innkeeper.web.names import session_path
+from innkeeper.web.names import key_of, session_path
 
 
 class McpPanel:
     """The regions `mcp-control` and `mcp-panel` of one chat's page."""
 
     def __init__(self, ask: Ask, at: Place) -> None:
-        self.ask, self.session = ask, at.session
+        self.ask, self.session, self.chat = ask, at.session, at.chat
         self.path = session_path(at.session) + "/mcp"
         self.channels = (
             at.session,
@@ -58,7 +58,7 @@ class McpPanel:
         items += [self._finding(number, one) for number, one in enumerate(findings) if one["server"] is None]
         if not items:
             items = [self._node("mcp-none", "mcp_none.html")]
-        opening = self._text("mcp_open.html", part="box")
+        opening = self._text("mcp_open.html", part="box", chat="")
         listing = Node("mcp-rows", "", lambda: '<ul class="plain mcp-rows" id="mcp-rows">', tuple(items), "</ul>")
         foot = self._node("mcp-foot", "mcp_foot.html", trust=self._trust(rows), connected=self.ask.link.connected)
         box = Node("mcp-box", opening, lambda: opening, (head, listing, foot), "</section>")
@@ -93,14 +93,14 @@ class McpPanel:
             "mcp-edit-side", "", lambda: '<div class="edit-side" id="mcp-edit-side">', (find_row, listing, foot)
         )
         body = Node("mcp-edit-body", "", lambda: '<div class="edit-body" id="mcp-edit-body" data-keep></div>')
-        opening = self._text("mcp_open.html", part="dialog")
+        opening = self._text("mcp_open.html", part="dialog", chat=key_of(self.chat))
         return Node("mcp-editor", opening, lambda: opening, (head, side, body), "</dialog>")
 
     def _row(self, row: Server, findings: Sequence[Any]) -> Node:
         return self._node(row.key, "mcp_row.html", row=row, findings=findings)
 
     def _finding(self, number: int, finding: Any) -> Node:
-        return self._node(f"mcp-finding-{number}", "mcp_finding.html", finding=finding)
+        return self._node(f"mcp-finding-{number}", "mcp_finding.html", number=number, finding=finding)
 
     def _trust(self, rows: Sequence[Server]) -> dict[str, Any]:
         settings = settings_now(self.ask.link, self.session)

@@ -28,7 +28,7 @@ from innkeeper.web.mcp_forms import (
 )
 from innkeeper.web.mcp_reports import directory_of, list_name, rows_now, watch
 from innkeeper.web.mcp_rows import Server
-from innkeeper.web.names import session_path
+from innkeeper.web.names import chat_uri, session_path
 from innkeeper.web.pages.mcp_acts import session_of
 
 EDIT = "x-innkeeper/mcp/edit"
@@ -42,25 +42,32 @@ class Editor:
         self.ask = ask
         self.session = session_of(ask)
         self.path = session_path(self.session) + "/mcp"
+        self.chat = ask.query.get("chat") or ask.field("chat")
+        """The key of the chat whose page it is: its access level counts (M8.6b)."""
 
     async def command(self, act: str, /, **params: Any) -> Any:
         """An editing command on the session's channel."""
-        return await self.ask.link.request(EDIT + act, {"channel": self.session, **params})
+        chat = chat_uri(self.chat)
+        through = {"chat": chat} if chat is not None else {}
+        return await self.ask.link.request(EDIT + act, {"channel": self.session, **through, **params})
 
     def row(self, name: str) -> Server | None:
         """The server as the panel shows it."""
         return next((row for row in rows_now(self.ask, self.session) if row.project and row.name == name), None)
 
     def render(self, template: str, **values: Any) -> str:
-        return self.ask.render(template, path=self.path, **values)
+        return self.ask.render(template, path=self.path, chat=self.chat, **values)
 
     # The whole
 
     async def body(self, query: Mapping[str, str], *, saved: bool = False) -> str:
         """Tabs, form, difference, foot: of one server, or for a new one."""
+        places = await self.command("Places")
         params = {name: query[name] for name in ("server", "preset", "file") if query.get(name)}
+        if "file" in params and "preset" not in params:
+            params |= {"preset": one["preset"] for one in places["items"] if one["file"] == params["file"]}
         try:
-            opened, places = await asyncio.gather(self.command("Open", **params), self.command("Places"))
+            opened = await self.command("Open", **params)
         except RpcFailure as error:
             if "code" not in (error.data or {}):
                 raise
@@ -224,8 +231,8 @@ async def save(ask: Ask) -> Done:
     place = outcome["place"]
     query = {"server": outcome["server"], "preset": place["preset"], "file": place["file"]}
     body = await editor.body(query, saved=True)
-    answer = {"fresh": {"mcp-edit-body": f'<div class="edit-body" id="mcp-edit-body" data-keep>{body}</div>'}}
-    return Done(session_path(editor.session), answer={**answer, "name": outcome["server"], "focus": "edit-save"})
+    fresh = {"mcp-edit-body": f'<div class="edit-body" id="mcp-edit-body" data-keep>{body}</div>'}
+    return Done(session_path(editor.session), answer={"fresh": fresh, "name": outcome["server"]})
 
 
 async def delete(ask: Ask) -> Done:

@@ -13,7 +13,7 @@ function take({ pieces = {}, fresh = {} }) {
 }
 document.addEventListener("sent", ({ target, detail: { told } }) => {
   take(told);
-  if (target.id === "edit-form") { begin(told.name); $(told.focus)?.focus(); }
+  if (target.id === "edit-form") { begin(told.name); $("tab-form")?.focus(); }
   if (target.closest("#edit-delete")) show("view=manage", "");
   if (target.id === "edit-copy-form" && told.query) show(new URLSearchParams(told.query), told.name);
 });
@@ -65,7 +65,9 @@ async function show(query, name) {
   const body = $("mcp-edit-body");
   body.setAttribute("aria-busy", "true");
   try {
-    const answer = await fetch(`${dialog().dataset.editor}?${query}`, { headers: { accept: "application/json, text/html" } });
+    const asked = new URLSearchParams(query);
+    asked.set("chat", dialog().dataset.chat);
+    const answer = await fetch(`${dialog().dataset.editor}?${asked}`, { headers: { accept: "application/json, text/html" } });
     if (answer.ok) body.replaceChildren(parse(await answer.text()));
     else toast((await answer.json()).message, true);
   } catch { toast(words.failed, true); }
