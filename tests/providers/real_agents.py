@@ -116,9 +116,21 @@ async def acp(root: Path) -> AsyncIterator[RealAgent]:
             yield agent
 
 
+@asynccontextmanager
+async def copilot(root: Path) -> AsyncIterator[RealAgent]:
+    from innkeeper.providers.copilot import provider
+    from providers.copilot_rig import FakeService, keys, program
+
+    async with FakeService() as llm:
+        answer_as_asked(llm, "glob", pattern="*")
+        async with agents_of(lambda given: provider(replace(given, program=program())), root, keys(llm)) as agent:
+            yield agent
+
+
 REAL: Mapping[str, tuple[str, Callable[[Path], AbstractAsyncContextManager[RealAgent]]]] = {
     "claude": ("claude_agent_sdk", claude),
     "codex": ("codex_cli_bin", codex),
+    "copilot": ("copilot", copilot),
     "acp": ("acp", acp),
 }
 """By name: the module that has to be installed, and the agent."""
@@ -127,4 +139,8 @@ REAL: Mapping[str, tuple[str, Callable[[Path], AbstractAsyncContextManager[RealA
 def missing(name: str) -> str | None:
     """Why the agent cannot be had here."""
     module = REAL[name][0]
-    return None if importlib.util.find_spec(module) else f"the extra {name} is not installed"
+    if importlib.util.find_spec(module) is None:
+        return f"the extra {name} is not installed"
+    from providers.copilot_rig import program
+
+    return "npm's @github/copilot is not installed" if name == "copilot" and program() is None else None

@@ -15,7 +15,7 @@ from innkeeper.providers.copilot import conversation, install, runtime, sdk
 from innkeeper.providers.spi import Inspecting
 from providers.agent_host import Rig, session
 from providers.copilot.test_turns import begin, error_of
-from providers.copilot_rig import FakeService, cache_folder, copilot_host, line_of, program, runtimes
+from providers.copilot_rig import FakeService, copilot_host, line_of, program, runtimes
 from scripted.world import Client, call_of, text_of
 from servers.fake_llm.github import EFFORTS, FakeGitHub
 from servers.fake_llm.recording import call, reply, say
@@ -223,4 +223,3 @@ async def test_the_table_of_tested_versions_names_the_installed_ones(host: Rig) 
     assert isinstance(host.provider, Inspecting)
     seen = host.provider.inspect()
     assert seen.tested and not seen.lacking and set(seen.versions) == {"github-copilot-sdk", "@github/copilot"}
-    assert Path(cache_folder()).is_dir()
