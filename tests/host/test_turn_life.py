@@ -12,6 +12,7 @@ from innkeeper.providers.spi import ActivityChanged, ProviderError, TextDelta
 from innkeeper.workspace.files import LocalFiles
 from innkeeper.workspace.git import LocalGit
 from scripted import provider
+from scripted.provider import ScriptedProvider
 from scripted.world import RpcFailure, World, text_of
 
 pytestmark = pytest.mark.anyio
@@ -355,6 +356,28 @@ async def test_a_turn_that_a_sudden_death_interrupted_is_new_to_everybody(world,
     await again.subscribe(session)
     state = await again.state(session, lambda s: not s["status"] & 32)
     assert not state["status"] & 8 and state["chats"][0]["status"] & 2
+    await later.close()
+
+
+async def test_a_session_whose_agent_this_host_does_not_have_refuses_and_burns_no_queue(world, client):
+    """T9, K12: the turn is refused; a queued message is the first again, and the queue says why."""
+    ends = []
+    _, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    later = await world.crash(scripted=ScriptedProvider("another"), contributions=[recorder(ends)])
+    again = await later.client("bob")
+    await again.subscribe("ahp-session:/1")
+    await again.subscribe(chat)
+    turn = await again.turn(chat, "hello", "t2")
+    assert turn["responseParts"][-1]["error"]["errorType"] == "PROVIDER_UNKNOWN"
+    message = {"text": "later", "origin": {"kind": "user"}}
+    again.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q", message=message)
+    state = await again.state(chat, lambda s: len(s["turns"]) == 3 and s.get("queuedMessages"))
+    assert [one["id"] for one in state["queuedMessages"]] == ["q"]
+    paused = "x-innkeeper/queuePaused"
+    meta = (await again.state("ahp-session:/1", lambda s: paused in (s.get("_meta") or {})))["_meta"]
+    assert "scripted" in meta[paused][chat]
+    assert [kind for _, _, kind in ends] == ["rejected", "rejected"]
     await later.close()
 
 

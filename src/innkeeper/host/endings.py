@@ -9,6 +9,7 @@ from innkeeper.engine.effects import Released
 from innkeeper.host.asking import Asking, sender
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.common.state import ErrorInfo
+from innkeeper.providers.spi import ProviderError
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +55,12 @@ def ending_action(turn_id: str, duration: int, ending: Ending) -> dict[str, Any]
 
 def failed(error_type: str, message: str, *, resumable: bool = False) -> Failed:
     return Failed({"errorType": error_type, "message": message}, resumable)
+
+
+def provider_failed(error: ProviderError) -> Failed:
+    """A turn for which this process has no agent is refused, not failed: nothing was tried (T9)."""
+    told: ErrorInfo = {"errorType": error.error_type, "message": error.message}
+    return Failed(told, error.resumable, "rejected" if error.error_type == "PROVIDER_UNKNOWN" else "error")
 
 
 def idle(chat: Mapping[str, Any]) -> tuple[dict[str, Any], ...]:

@@ -23,7 +23,17 @@ from innkeeper.host.admission import Admission
 from innkeeper.host.approvals import Approvals
 from innkeeper.host.asking import Asking, sender
 from innkeeper.host.core import Core, act
-from innkeeper.host.endings import Cancelled, Ending, Failed, Succeeded, ending_action, failed, idle, turn_end
+from innkeeper.host.endings import (
+    Cancelled,
+    Ending,
+    Failed,
+    Succeeded,
+    ending_action,
+    failed,
+    idle,
+    provider_failed,
+    turn_end,
+)
 from innkeeper.host.faults import logged
 from innkeeper.host.local_output import CommandOutput
 from innkeeper.host.output import Output
@@ -211,7 +221,7 @@ class Turns:
             turn.sent.set()
             await agent.run_turn(request, output)
         except ProviderError as error:
-            return failed(error.error_type, error.message, resumable=error.resumable)
+            return provider_failed(error)
         except RequiredServerUnavailable as error:
             message = text("error.requiredServerUnavailable.meaning", servers=f"{error.server} ({error.code})")
             return failed("requiredServerUnavailable", message)

@@ -18,6 +18,8 @@ from innkeeper.ports.contributed import Channels, HostBridge, Providers, State
 PAUSED: Final = "x-innkeeper/queuePaused"
 QUEUE: Final = frozenset({"chat/pendingMessageSet", "chat/pendingMessageRemoved", "chat/queuedMessagesReordered"})
 STEERING: Final = frozenset({"chat/pendingMessageSet", "chat/steeringMessageSet"})
+NEVER_SENT: Final = frozenset({"requiredServerUnavailable", "PROVIDER_UNKNOWN"})
+"""Errors of turns whose agent never had the message, through no fault of the message."""
 REASONS_END: Final = frozenset({"session/isArchivedChanged", "session/mcpServerStartRequested"})
 
 
@@ -45,7 +47,7 @@ class QueueDrain(Contribution):
         match end.reason.kind:
             case "success" | "localCommand":
                 self._drain(end.session, end.chat)
-            case "error" if end.queued is not None and _never_sent(end):
+            case "error" | "rejected" if end.queued is not None and _never_sent(end):
                 self._back(end)
             case _:
                 return
@@ -98,7 +100,7 @@ def may_drain(chat: State) -> bool:
 
 def _never_sent(end: TurnEnd) -> bool:
     error = end.reason.error
-    return error is not None and error["errorType"] == "requiredServerUnavailable"
+    return error is not None and error["errorType"] in NEVER_SENT
 
 
 def _paused(session: State | None) -> State:
