@@ -92,15 +92,15 @@ class StagedProvider:
         return Adopted(turns, {})  # type: ignore[arg-type]
 
     async def open_session(self, opening: SessionOpening) -> "StagedSession":
-        return StagedSession(self.home)
+        return StagedSession(self.home, opening.session)
 
     async def close(self) -> None:
         return
 
 
 class StagedSession:
-    def __init__(self, home: Path) -> None:
-        self.home = home
+    def __init__(self, home: Path, uri: str = "") -> None:
+        self.home, self.uri = home, uri
         self.steered: asyncio.Queue[tuple[str, Message]] = asyncio.Queue()
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
@@ -302,7 +302,14 @@ async def hostile(session: StagedSession, request: TurnRequest, output: TurnOutp
     await output.confirm("g", Confirmation(bad, bad, f'{{"{bad}": "{bad}"}}', OPTIONS))
 
 
+async def spend(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """So many tokens."""
+    output.emit(TextDelta("Spent.", "t"))
+    output.emit(UsageReported({"inputTokens": int(rest), "outputTokens": 34}))
+
+
 SCENES: dict[str, Scene] = {
+    "spend": spend,
     "say": say,
     "slow": slow,
     "rounding": rounding,

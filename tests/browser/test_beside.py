@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from browser.scans import serious
+
 HOSTILE = '<img src=x onerror="document.title=1">'
 
 
@@ -150,3 +152,28 @@ def test_the_drawer_closes_by_escape_and_focus_goes_back(changed: str, tab: Any)
     page.keyboard.press("Escape")
     page.locator(".changes").wait_for(state="detached")
     assert page.evaluate("document.activeElement.closest('#bar-changes') !== null")
+
+
+def test_usage_tells_the_session_s_total_and_each_turn(stage: Any, tab: Any) -> None:
+    page = tab(stage.session("say hi", "spend 1200", title="Usage"))
+    page.get_by_role("button", name="More").first.click()
+    page.get_by_role("menuitem", name="Usage").click()
+    page.locator(".usage-total", has_text="1,200").wait_for()
+    rows = page.locator(".usage-turns tbody tr")
+    assert [one.split()[0] for one in rows.all_inner_texts()] == ["spend", "say"]
+    assert rows.first.locator("td").all_inner_texts() == ["1,200", "–", "34"]
+    assert rows.nth(1).locator("td").all_inner_texts() == ["–", "–", "–"]
+
+
+@pytest.mark.parametrize(("theme", "lang", "width"), [("light", "en", 1440), ("dark", "zh", 360)])
+def test_axe_finds_nothing_in_the_drawers(changed: str, tab: Any, theme: str, lang: str, width: int) -> None:
+    page = tab(changed, theme=theme, lang=lang, width=width)
+    for drawer in ("changes:turn:turn-0", "changes:uncommitted", "changes:session", "terminal", "usage"):
+        page.evaluate(CHOOSE, drawer)
+        page.locator(f".drawer.{drawer.partition(':')[0].replace('terminal', 'terminals')}").wait_for()
+        page.wait_for_timeout(300)
+        assert serious(page, "#drawer") == [], drawer
+
+
+CHOOSE = """value => { const button = Object.assign(document.createElement("button"), { value });
+button.dataset.choice = "drawer"; document.querySelector(".main").append(button); button.click(); button.remove(); }"""

@@ -7,6 +7,10 @@ from typing import Any
 
 import pytest
 
+from browser.conftest import TOKEN
+from browser.editor_client import Editor
+from browser.scans import serious
+
 HOSTILE = '<img src=x onerror="document.title=1">'
 
 
@@ -180,3 +184,36 @@ def test_on_a_phone_the_switches_stand_below_the_name_in_chinese(session: str, t
     assert group.is_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
     assert page.locator("tr.tree-row", has_text="reviewer").locator(".tree-by").inner_text() == "开 · 默认"
+
+
+def test_a_global_that_an_editor_owns_is_named_and_an_overlay_on_it_is_told(stage: Any, session: str, tab: Any) -> None:
+    """C6.6: the switch names the client; a value against its own is the host's, and is removed by giving it back."""
+    editor = Editor(f"ws://127.0.0.1:{stage.port}/", TOKEN, "ahp-session:/" + session.removeprefix("/s/"))
+    try:
+        page = tab(session + "/customizations")
+        row(page, "tracker").wait_for()
+        assert row(page, "release-kit").locator(".tree-by").inner_text() == "On · VS Code, Global"
+        everywhere = switch(page, "Global", "tracker, owned by VS Code")
+        everywhere.get_by_label("Off").check()
+        row(page, "tracker").locator(".tree-by", has_text="Off · VS Code, Global").wait_for()
+        row(page, "tracker").locator("[data-why]").click()
+        page.locator(".chain [aria-current=true]", has_text="Owned by VS Code").wait_for()
+        assert "This host says otherwise" in page.locator(".chain [aria-current=true]").inner_text()
+        page.get_by_role("button", name="Clear global decision").click()
+        row(page, "tracker").locator(".tree-by", has_text="On · VS Code, Global").wait_for()
+        assert everywhere.get_by_label("On").is_checked()
+    finally:
+        editor.close()
+
+
+@pytest.mark.parametrize(("theme", "lang", "width"), [("light", "en", 1440), ("dark", "zh", 360)])
+def test_axe_finds_nothing_on_the_page_and_in_its_drawer(
+    session: str, tab: Any, theme: str, lang: str, width: int
+) -> None:
+    page = tab(session + "/customizations", theme=theme, lang=lang, width=width)
+    page.get_by_role("radiogroup").nth(1).get_by_role("radio").first.click()
+    page.locator("tr.is-off").first.wait_for()
+    assert serious(page) == []
+    page.locator("[data-why]").first.click()
+    page.locator(".why").wait_for()
+    assert serious(page) == []

@@ -163,19 +163,3 @@ def closed(session: State, chat: State) -> str:
     if chat.get("interactivity", "full") != "full":
         return "readOnly"
     return "failed" if session.get("lifecycle") == "failed" else ""
-
-
-def usage_rows(session: State, chat: State) -> list[tuple[str, str]]:
-    """What the session and the latest turn used."""
-    total = (session.get("_meta") or {}).get("x-innkeeper/usage") or {}
-    turns: Sequence[State] = chat.get("turns") or ()
-    latest: State = next((turn["usage"] for turn in reversed(turns) if turn.get("usage")), {})
-    rows = [(f"turn.{name}", _number(latest[name])) for name in COUNTS if isinstance(latest.get(name), int)]
-    return rows + [(f"session.{name}", _number(total[name])) for name in COUNTS if isinstance(total.get(name), int)]
-
-
-COUNTS: Final = ("inputTokens", "outputTokens", "cacheReadTokens")
-
-
-def _number(value: int) -> str:
-    return f"{value:,}"

@@ -33,6 +33,7 @@ STYLES: Final = (
     "composer",
     "tree",
     "drawers",
+    "usage",
     "first",
     "terminals",
     "changes",
@@ -152,6 +153,7 @@ TEMPLATES: Final = (
     "tools_right.html",
     "turn_end.html",
     "turn_error.html",
+    "usage.html",
     "waiting.html",
     "working.html",
 )

@@ -10,7 +10,7 @@ from typing import Final
 from innkeeper.web.asking import Actions, Pages, WebOptions
 
 SUBJECTS: Final = ("home", "chat", "chat_acts", "new", "customizations", "changes", "terminals", "settings")
-EXTRAS: Final[tuple[str, ...]] = ("mcp_panel", "changes", "terminals")
+EXTRAS: Final[tuple[str, ...]] = ("mcp_panel", "changes", "terminals", "usage")
 """Modules of `innkeeper.web` that add to the page of a chat (`web.extras`): imported before the first page."""
 MANAGEMENT: Final[tuple[str, ...]] = ("mcp_acts", "mcp_editor", "settings_mcp")
 

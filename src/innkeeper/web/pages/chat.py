@@ -92,7 +92,6 @@ class ChatPage:
             "can_fork": bool(several.get("fork")),
             "can_side": bool(several.get("sideChat")),
             "archived": bool(int(session.get("status") or 0) & IS_ARCHIVED),
-            "usage": composing.usage_rows(session, chat),
         }
         return self.ask.render("bar_more.html", **values)
 

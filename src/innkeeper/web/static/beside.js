@@ -6,7 +6,11 @@ let opener = null;
 document.addEventListener("click", ({ target }) => {
   const button = target.closest("[data-choice=drawer]");
   if (button?.matches("[data-close-drawer]")) opener?.focus?.();
-  else if (button && !button.closest("#drawer")) opener = button;
+  else if (button && !button.closest("#drawer")) {
+    const menu = button.closest(".menu");
+    if (menu) menu.hidden = true;
+    opener = menu ? document.querySelector(`[data-menu="${menu.id}"]`) : button;
+  }
 });
 drawer?.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || event.defaultPrevented || event.target.closest("dialog")) return;
