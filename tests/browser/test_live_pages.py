@@ -160,3 +160,29 @@ def test_a_chat_of_two_thousand_turns_opens_in_a_second_and_scrolls(stage: Any, 
     box = page.locator(f"[id='{first}']").bounding_box()
     assert box is not None and -200 < box["y"] < 900, "what was read is still in view"
     assert turns.count() < 200
+
+
+def test_a_page_that_is_older_than_its_files_says_so_once_and_keeps_the_draft(stage: Any, tab: Any) -> None:
+    """B: a stale page is told to reload by the hash of its files."""
+    page = tab(stage.session(title="Stale"))
+    page.get_by_label("Message to the agent").fill("half")
+    page.evaluate("document.body.dataset.files = 'an-older-one'")
+    stage.restart()
+    expect(page.locator("#stale")).to_contain_text("A newer version runs.", timeout=12_000)
+    page.get_by_role("button", name="Reload").click()
+    expect(page.locator("#stale")).to_have_count(0)
+    expect(page.get_by_label("Message to the agent")).to_have_value("half")
+
+
+def test_a_form_of_a_page_that_is_older_than_the_host_still_counts(stage: Any, tab: Any) -> None:
+    """The form token is made of the access token, which a restart keeps here; the stream brings it otherwise."""
+    page = tab(stage.session(title="Old form"))
+    page.evaluate("document.querySelectorAll('[name=form_token]').forEach((one) => { one.value = 'old'; })")
+    send(page, "say refused")
+    expect(page.get_by_role("alert")).to_contain_text("FORM_STALE")
+    expect(page.get_by_label("Message to the agent")).to_have_value("say refused")
+    stage.restart()
+    expect(page.locator("#away")).to_have_count(1, timeout=12_000)
+    expect(page.locator("#away")).to_have_count(0, timeout=12_000)
+    page.keyboard.press("Enter")
+    page.get_by_text("refused", exact=True).wait_for()

@@ -5,6 +5,7 @@ Rules
   nobody knows, stays plain. Pygments is imported when there is something to colour.
 """
 
+import contextlib
 from functools import lru_cache
 from typing import Any, Final
 
@@ -62,14 +63,10 @@ def _lexer(name: str) -> Any:
     from pygments.lexers import get_lexer_by_name, get_lexer_for_filename  # type: ignore[import-untyped]
     from pygments.util import ClassNotFound  # type: ignore[import-untyped]
 
-    try:
-        return get_lexer_by_name(name, stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        pass
-    try:
-        return get_lexer_for_filename(name.split(":")[0], stripnl=False, ensurenl=False)
-    except ClassNotFound:
-        return None
+    for find, asked in ((get_lexer_by_name, name), (get_lexer_for_filename, name.split(":")[0])):
+        with contextlib.suppress(ClassNotFound):  # then by the other way, else none
+            return find(asked, stripnl=False, ensurenl=False)
+    return None
 
 
 @lru_cache(maxsize=256)

@@ -234,7 +234,10 @@ async function load(place) {
   } catch { delete place.dataset.loaded; }
 }
 on("click", "[data-copy]", async (button) => {
-  await navigator.clipboard.writeText($(button.dataset.copy)?.textContent ?? button.closest(".code").querySelector("pre").textContent);
+  const words_ = $(button.dataset.copy)?.textContent ?? button.closest(".code").querySelector("pre").textContent;
+  const copy = (event) => { event.preventDefault(); event.clipboardData.setData("text/plain", words_); };
+  if (navigator.clipboard) await navigator.clipboard.writeText(words_).catch(() => {});
+  else { document.addEventListener("copy", copy, { once: true }); document.execCommand("copy"); } // plain HTTP
   toast(words.copied);
 });
 
