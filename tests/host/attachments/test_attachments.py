@@ -226,6 +226,23 @@ async def test_snapshots_go_with_their_session_and_with_one_that_a_dead_host_lef
     await later.close()
 
 
+async def test_a_snapshot_that_comes_too_late_for_its_session_does_not_stay(world, client, area):
+    session, chat = await client.new_session()
+    client.start_turn(chat, "stuck", "a")
+    await client.action(chat, "chat/responsePart")
+    message = {"text": "hello", "origin": {"kind": "user"}, "attachments": [resource()]}
+    async with answering(client, {REMOTE: None}) as asked:
+        client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q1", message=message)
+        await world.until(lambda: asked)
+        request = next(f["id"] for f in client.frames if "method" in f and "id" in f)
+        await client.request("disposeSession", session)
+        await world.until(lambda: not world.service._joined.sessions._ending)
+        data = base64.b64encode(b"late").decode()
+        client.say({"jsonrpc": "2.0", "id": request, "result": {"data": data, "encoding": "base64"}})
+        await world.until(lambda: not any("attachments of" in task.get_name() for task in world.driver._tasks))
+    assert not area.exists() or not list(area.iterdir())
+
+
 # -- embedded ----------------------------------------------------------------------------------------------------------
 
 
