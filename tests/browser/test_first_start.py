@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from browser.scans import serious
+
 
 @pytest.fixture(scope="module", autouse=True)
 def missing(stage: Any) -> None:
@@ -57,3 +59,12 @@ def test_the_first_message_makes_the_session_and_leads_to_it(tab: Any) -> None:
     assert "/s/" in page.url
     page.goto(page.url.partition("/s/")[0] + "/")
     assert page.get_by_role("heading", name="Start your first session").count() == 0
+
+
+@pytest.mark.parametrize(("theme", "lang", "width"), [("light", "en", 1440), ("dark", "zh", 360)])
+def test_axe_finds_nothing_on_the_first_start(tab: Any, theme: str, lang: str, width: int) -> None:
+    page = tab("/welcome", theme=theme, lang=lang, width=width, height=780)
+    page.locator("#folder").fill("~/work/shop")
+    page.locator("#first-folder .note").wait_for()
+    assert serious(page) == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width

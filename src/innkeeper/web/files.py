@@ -68,6 +68,7 @@ TEMPLATES: Final = (
     "custom_empty.html",
     "custom_history.html",
     "custom_row.html",
+    "custom_skeleton.html",
     "custom_why.html",
     "customizations.html",
     "customizations_none.html",

@@ -7,7 +7,7 @@ Rules
 """
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any, Final
 
 from innkeeper.client import RpcFailure
@@ -26,8 +26,11 @@ State = Mapping[str, Any]
 
 ANSWER_SECONDS: Final = 1.5
 """How long a switch waits for the host; what takes longer is held, and shown so."""
+SOON_SECONDS: Final = 0.2
+"""How long a page waits for its rows before it is shown with skeletons (ui.md §4)."""
 OFFERED_SESSIONS: Final = 30
 RECORDS: Final = 200
+SKELETONS: Final = 8
 VALUES: Final[Mapping[str, bool | None]] = {"on": True, "off": False, "inherit": None}
 SCOPES: Final[Mapping[str, Scope]] = {"session": "session", "workspace": "workspace", "global": "global"}
 
@@ -55,8 +58,8 @@ class CustomizationsPage:
         """Reads what is shown: the tree, the servers, and what the drawer tells."""
         link, session = self.ask.link, self.session
         await link.state(session)
-        await link.report(self.list, lambda: self.read_list(), after=(session,))
-        await link.report(self.tools, self._servers, after=(session,))
+        await self.soon(self.list, self.read_list)
+        await self.soon(self.tools, self._servers)
         kind, argument = self.chosen()
         if kind == "why":
             try:
@@ -65,6 +68,20 @@ class CustomizationsPage:
                 self.ask.choices["drawer"] = ""
         elif kind == "history":
             await link.report(f"{self.list}:history", lambda: self.read_list(history=True), after=(session,))
+
+    async def soon(self, name: str, fetch: Callable[[], Awaitable[Any]]) -> None:
+        """The report, when it comes soon; else the page is shown without it, and gets it when it comes."""
+        link = self.ask.link
+        task = asyncio.ensure_future(link.report(name, fetch, after=(self.session,)))
+        done, _ = await asyncio.wait({task}, timeout=SOON_SECONDS)
+        if done:
+            task.result()
+        else:
+            task.add_done_callback(lambda late: self._late(name, late))
+
+    def _late(self, name: str, task: "asyncio.Task[Any]") -> None:
+        if not task.cancelled() and task.exception() is None:
+            self.ask.link.put(name, task.result())
 
     def regions(self) -> list[Region]:
         told = (self.session, self.list, self.tools)
@@ -105,6 +122,8 @@ class CustomizationsPage:
         return self.ask.render("custom_counts.html", counts=counted(self.rows()))
 
     def nodes(self) -> Sequence[Node]:
+        if self.ask.link.peek(self.list) is None:
+            return [self._skeleton(number) for number in range(SKELETONS)]
         choices, found = self.ask.choices, self.rows()
         wanted = (choices.get("filter", ""), choices.get("type", ""), choices.get("standing", ""))
         shown = filtered(found, words=wanted[0], type=wanted[1], standing=wanted[2])
@@ -131,6 +150,9 @@ class CustomizationsPage:
             )
 
         return Node(row.dom, (row, closed, selected), render)
+
+    def _skeleton(self, number: int) -> Node:
+        return Node(f"custom-s{number}", "", lambda: self.ask.render("custom_skeleton.html", number=number))
 
     def _empty(self, searching: bool) -> Node:
         folders = [self.ask.folder(str(one)) for one in self.state.get("workingDirectories") or ()]
