@@ -12,6 +12,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
+from browser import mcp_scenes
 from browser.scenes import StagedProvider
 from innkeeper.app import serve as serving
 from innkeeper.app.agents import QuietAgents
@@ -21,6 +22,7 @@ from innkeeper.cli.main import main
 class StageAgents(QuietAgents):
     def providers(self, gateway: Any, endpoints: Any, ids: Any, environment: Mapping[str, str]) -> Sequence[Any]:
         home = Path(environment["INNKEEPER_HOME"])
+        mcp_scenes.GATEWAY.append(gateway)
         staged = [StagedProvider("claude", "Claude", home), StagedProvider("codex", "Codex", home)]
         return (*super().providers(gateway, endpoints, ids, environment), *staged)
 
