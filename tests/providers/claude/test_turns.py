@@ -25,6 +25,10 @@ def calls(turn: Any) -> list[Any]:
     return [part["toolCall"] for part in turn["responseParts"] if part["kind"] == "toolCall"]
 
 
+ASKED_FOR = "package.json"
+"""A file in the working directory that the approval rules let nobody write without a question."""
+
+
 async def asked_about(client: Client, chat: str, name: str) -> Any:
     """The call of that tool, once a person is asked about it."""
 
@@ -69,7 +73,7 @@ async def test_text_reasoning_a_tool_call_and_usage_stream_into_the_chat(host: R
 
 async def test_a_denial_has_its_reason_and_the_turn_goes_on(host: Rig, llm: FakeAnthropic) -> None:
     """Issue 6 §2, M6.1: the reason reaches the model."""
-    write = call("Write", file_path=str(host.work / "x.txt"), content="no")
+    write = call("Write", file_path=str(host.work / ASKED_FOR), content="no")
     llm.add(reply(write), reply(say("As you wish.")))
     client = await host.client()
     _, chat = await session(client, host.work, "claude")
@@ -80,12 +84,12 @@ async def test_a_denial_has_its_reason_and_the_turn_goes_on(host: Rig, llm: Fake
     assert (turn["state"], text_of(turn)) == ("complete", "As you wish.")
     assert calls(turn)[0]["status"] == "cancelled"
     assert "Not in this house." in llm.asked[-1].last
-    assert not (host.work / "x.txt").exists()
+    assert not (host.work / ASKED_FOR).exists()
 
 
 async def test_an_approved_edit_is_made_and_said_to_the_host(host: Rig, llm: FakeAnthropic) -> None:
     """M4.1b: the host learns which file an agent wrote. A person may change the input of the call."""
-    file = host.work / "x.txt"
+    file = host.work / ASKED_FOR
     llm.add(reply(call("Write", file_path=str(file), content="as asked\n")), reply(say("Written.")))
     client = await host.client()
     _, chat = await session(client, host.work, "claude")
