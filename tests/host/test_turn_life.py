@@ -114,6 +114,21 @@ async def test_a_turn_whose_chat_goes_works_in_its_folder_no_longer(tmp_path, wh
     await git.close()
 
 
+async def test_subagents_end_with_the_chat_that_spawned_them(world, client):
+    """Nothing looks alive that nobody can stop any more."""
+    session, _ = await client.new_session()
+    await client.request("createChat", session, chat=TWO)
+    await client.subscribe(TWO)
+    client.start_turn(TWO, "subagent-wait")
+    state = await client.state(session, lambda s: len(s["chats"]) == 3)
+    worker = state["chats"][2]["resource"]
+    await client.subscribe(worker)
+    await client.state(worker, lambda s: s.get("activeTurn"))
+    await client.request("disposeChat", TWO)
+    ended = await client.state(worker, lambda s: s["turns"])
+    assert ended["turns"][0]["state"] == "cancelled" and len(world.conversation.running) == 0
+
+
 # -- truncating --------------------------------------------------------------------------------------------------------
 
 

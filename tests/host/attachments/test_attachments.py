@@ -10,11 +10,16 @@ from urllib.parse import unquote, urlsplit
 
 import pytest
 
+from harness.repositories import environment
 from innkeeper.engine.effects import Create
+from innkeeper.host.changesets.contents import Reference, content_uri
+from innkeeper.host.changesets.service import ChangesOutside
 from innkeeper.host.customizations.service import Ground
 from innkeeper.limits import ATTACHED_CHARACTERS, ATTACHMENT_BYTES, EMBEDDED_CHARACTERS
+from innkeeper.ports.edits import MemoryEdits
 from innkeeper.workspace.attachment_files import AttachmentFiles
 from innkeeper.workspace.files import LocalFiles
+from innkeeper.workspace.git import LocalGit
 from scripted.world import World, plain
 
 pytestmark = pytest.mark.anyio
@@ -115,6 +120,23 @@ async def test_a_file_of_this_machine_and_the_web_are_the_agents_to_read(world, 
     async with answering(client, {}) as asked:
         assert await sent(world, client, chat, *given) == given
     assert asked == []
+
+
+async def test_what_this_host_made_a_uri_for_it_reads_itself(area, tmp_path):
+    """A side of a change, as a client shows it: no client is asked, and no agent can read such a URI."""
+    git = LocalGit(environment(tmp_path / "home"))
+    changes = ChangesOutside(git, MemoryEdits(), LocalFiles(), delay=0.05)
+    world = await World(ground=Ground(LocalFiles()), attachments=AttachmentFiles(area), changes=changes).start()
+    client = await world.client("alice")
+    session, chat = await client.new_session(workingDirectories=[tmp_path.as_uri()])
+    made = content_uri(Reference("submodule", session, "", "0" * 40, "lib"))
+    gone = content_uri(Reference("edit", "ahp-session:/gone", "", "0" * 64, "lost.py"))
+    async with answering(client, {}) as asked:
+        given, lost = await sent(world, client, chat, resource(made), resource(gone))
+    assert "0" * 40 in path_of(given).read_text() and asked == []
+    assert lost["type"] == "simple" and "CONTENT_UNKNOWN" in lost["modelRepresentation"]
+    await world.close()
+    await git.close()
 
 
 async def test_a_file_that_is_not_on_this_machine_is_the_clients(world, client, tmp_path):
