@@ -11,7 +11,7 @@ from typing import Literal
 from innkeeper.contributions.dispatch import Dispatcher
 from innkeeper.contributions.spi import Handled, IncomingRequest, Reject
 from innkeeper.engine.effects import Act
-from innkeeper.host.asking import Asking
+from innkeeper.host.asking import Asking, drained
 from innkeeper.host.core import Core
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
@@ -75,7 +75,7 @@ class Bridge:
             "type": "chat/turnStarted",
             "turnId": turn_id,
             "startedAt": self._clock.now(),
-            "message": message,
+            "message": drained(message, queued),
             **({} if queued is None else {"queuedMessageId": queued}),
         }
         leaves = () if queued is None else ({"type": "chat/pendingMessageRemoved", "kind": "queued", "id": queued},)

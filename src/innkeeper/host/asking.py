@@ -13,6 +13,8 @@ from typing import Any, Final
 from innkeeper.protocol.chat.state import Message
 
 SENDER: Final = "x-innkeeper/sender"
+QUEUED: Final = "x-innkeeper/queued"
+"""The id that a message with attachments had in the queue: by it a resumed turn finds what was kept of them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,6 +29,18 @@ class Asking:
     client: str | None = None
     queued: str | None = None
 
+    @property
+    def about(self) -> str:
+        """What names the message in its chat for good: its id in the queue where it had one, else its turn's."""
+        return self.queued or str((self.message.get("_meta") or {}).get(QUEUED) or self.turn_id)
+
+
+def drained(message: Message, queued: str | None) -> Message:
+    """The message as it leaves the queue."""
+    if queued is None or not message.get("attachments"):
+        return message
+    return {**message, "_meta": {**(message.get("_meta") or {}), QUEUED: queued}}
+
 
 def sender(message: Mapping[str, Any] | None) -> str | None:
     """The client that sent the message; None for one of the host's own, or of before senders were kept."""
@@ -35,8 +49,9 @@ def sender(message: Mapping[str, Any] | None) -> str | None:
 
 
 def sent_by(message: Mapping[str, Any], client_id: str) -> dict[str, Any]:
-    """The message with its sender."""
-    return {**message, "_meta": {**(message.get("_meta") or {}), SENDER: client_id}}
+    """The message with its sender, and without what the host wrote into the one that it may be a copy of."""
+    given = {name: value for name, value in (message.get("_meta") or {}).items() if name != QUEUED}
+    return {**message, "_meta": {**given, SENDER: client_id}}
 
 
 def signed(action: Mapping[str, Any], client_id: str) -> Mapping[str, Any]:

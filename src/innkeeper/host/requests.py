@@ -80,8 +80,7 @@ class Requests:
         session = self._core.head(asking.session) or {}
         check_model(self._providers.get(str(session.get("provider"))), asking.message)
         note_agent(session, asking.message)
-        about = asking.queued or asking.turn_id
-        return await self.attached(asking.session, asking.chat, about, asking.message, asking.client)
+        return await self.attached(asking.session, asking.chat, asking.about, asking.message, asking.client)
 
     async def attached(self, session: str, chat: str, about: str, message: Message, client: str | None) -> Message:
         """The message with what is attached as an agent can use it. Raises ProviderError `sendFailed`."""

@@ -218,6 +218,23 @@ async def test_a_resumed_turn_has_the_same_snapshot(world, client):
     assert first == second and len(asked) == 1
 
 
+async def test_a_resumed_turn_of_a_queued_message_has_what_was_kept_for_the_queue(world, client):
+    _, chat = await client.new_session()
+    client.start_turn(chat, "slow 0.05", "a")
+    message = {"text": "fail resumable", "origin": {"kind": "user"}, "attachments": [resource()]}
+    async with answering(client, {REMOTE: b"once"}) as asked:
+        client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q1", message=message)
+        state = await client.state(chat, lambda s: len(s["turns"]) == 2)
+        client.dispatch(chat, "chat/turnResume", turnId=state["turns"][1]["id"])
+        await client.state(chat, lambda s: s["turns"][1:] and s["turns"][1]["state"] == "complete")
+        first, second = (one.message["attachments"] for one in world.scripted.requests[-2:])
+        assert first == second and asked == [REMOTE]
+        copied = client.states[chat]["turns"][1]["message"]
+        client.dispatch(chat, "chat/turnStarted", turnId="again", startedAt=world.clock.now(), message=copied)
+        await client.ended(chat, "again")
+    assert world.scripted.requests[-1].message["attachments"] != first and len(asked) == 2, "a copy is another message"
+
+
 async def test_steering_messages_bring_what_is_attached_to_them(world, client):
     _, chat = await client.new_session()
     client.start_turn(chat, "steered")
