@@ -65,6 +65,13 @@ def test_nothing_but_known_elements_attributes_and_links_comes_out(source: str) 
             assert "javascript" not in value.lower().split("?")[0] or value.startswith(("http", "/"))
 
 
+def test_a_line_that_is_not_whole_decides_nothing() -> None:
+    """Three backticks may begin a block, or be the beginning of a span in the paragraph before."""
+    whole = "a\n```b```c\n"
+    grown = markdown.grow(markdown.Grown(), whole[:5])
+    assert markdown.grow(grown, whole).blocks == markdown.blocks(whole)
+
+
 @given(sources, st.data())
 @settings(max_examples=200, deadline=None)
 def test_a_text_that_grows_ends_as_the_same_text_at_once(source: str, data: st.DataObject) -> None:

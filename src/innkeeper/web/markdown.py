@@ -144,8 +144,8 @@ def blocks(source: str) -> tuple[str, ...]:
 
 
 def grow(before: Grown, source: str) -> Grown:
-    """`source` rendered, with what `before` already knows of it: all top-level blocks but the last are final, since
-    nothing that comes later can change them, except that a link's definition may follow its use."""
+    """`source` rendered, with what `before` already knows of it: top-level blocks before the last that has a whole line
+    are final, since nothing that comes later can change them, except that a link's definition may follow its use."""
     if len(source) > LARGEST:
         return Grown(0, (), blocks(source), source)
     if not source.startswith(before.source):
@@ -154,16 +154,13 @@ def grow(before: Grown, source: str) -> Grown:
     env: dict[str, Any] = {}
     groups = _groups(_MARKDOWN.parse(rest, env))
     made = tuple(_clean(_MARKDOWN.renderer.render(group, _MARKDOWN.options, env)) for _, group in groups)
-    if len(made) < 2:
+    starts = [0, *(match.end() for match in _LINE_END.finditer(rest))]
+    last = len(made) - 1
+    if last > 0 and groups[last][0] == len(starts) - 1:
+        last -= 1  # what its one line begins, or goes on with, is not said before the line ends
+    if last < 1:
         return Grown(before.settled, before.final, made, source)
-    settled = before.settled + _offset(rest, groups[-1][0])
-    return Grown(settled, before.final + made[:-1], made[-1:], source)
-
-
-def _offset(source: str, line: int) -> int:
-    """Where the line with this number begins."""
-    starts = [0, *(match.end() for match in _LINE_END.finditer(source))]
-    return starts[line]
+    return Grown(before.settled + starts[groups[last][0]], before.final + made[:last], made[last:], source)
 
 
 def of(value: Any) -> Markup:
