@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.limits import BACKING_BYTES
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, EligibleServer, HookRun
+from innkeeper.providers.brought import brought
 from innkeeper.providers.claude import content, history, servers, transcripts
 from innkeeper.providers.claude.cli import Unanswered
 from innkeeper.providers.claude.client_tools import ClientTools
@@ -20,6 +21,7 @@ from innkeeper.providers.claude.permissions import _answers, intent_of
 from innkeeper.providers.claude.process import _message
 from innkeeper.providers.claude.turn import Running, masked
 from innkeeper.providers.spi import Branch, ClientTool, InputAnswer, ProviderError, ToolCompleted, ToolStarted
+from innkeeper.providers.telling import earlier
 
 pytestmark = pytest.mark.anyio
 
@@ -138,7 +140,7 @@ def test_a_plugin_of_a_client_is_found_in_its_copy_and_hooks_of_a_project_are_no
         id="u", key="u", uri="ahp-client://c/house/none.json", name="u", owner=plugin.uri, pointer=("x",)
     )
     config = {"command": f"{copy}/run", "args": ["-v"]}
-    assert servers._brought([server, unread], [plugin]) == {"plugin_my-house_s_1": ("s", config)}
+    assert brought([server, unread], [plugin]) == {"plugin_my-house_s_1": ("s", config)}
 
 
 def test_rules_for_some_files_say_for_which(tmp_path: Path) -> None:
@@ -192,7 +194,7 @@ def test_results_are_bounded_and_keys_are_masked() -> None:
     assert masked("key sk-ant-x is bad") == "key … is bad"
     long = turns("a", "b")
     long[0]["message"]["text"] = "y" * 100_000
-    assert "User: b" in content.earlier(long) and "yyy" not in content.earlier(long)
+    assert "User: b" in earlier(long) and "yyy" not in earlier(long)
 
 
 class Output:

@@ -11,11 +11,10 @@ from pathlib import Path, PurePath
 from typing import Any, Final, cast
 from urllib.parse import unquote, urlsplit
 
-from innkeeper.protocol.chat.state import Message, ToolCallResult, Turn
+from innkeeper.protocol.chat.state import Message, ToolCallResult
 from innkeeper.texts import text
 
 CHARACTERS: Final = 256 * 1024
-CONTEXT_CHARACTERS: Final = 60_000
 IMAGE_BYTES: Final = 5 * 1024 * 1024
 IMAGES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 _SUFFIXES: Final = {
@@ -90,22 +89,6 @@ def _image(type: str, data: str) -> dict[str, Any]:
 
 def _text(words: str) -> dict[str, Any]:
     return {"type": "text", "text": words}
-
-
-def earlier(turns: Sequence[Turn]) -> str:
-    """Turns that the agent itself does not know, as text; the newest where not all fit. Empty where there are none."""
-    said: list[str] = []
-    size = 0
-    for turn in reversed(turns):
-        answer = "".join(
-            str(part.get("content", "")) for part in turn.get("responseParts") or () if part["kind"] == "markdown"
-        )
-        one = f"User: {turn['message']['text']}\nAssistant: {answer}"
-        size += len(one)
-        if size > CONTEXT_CHARACTERS:
-            break
-        said.append(one)
-    return "The conversation before this message:\n\n" + "\n\n".join(reversed(said)) if said else ""
 
 
 def result(name: str, block: Mapping[str, Any], structured: object) -> ToolCallResult:

@@ -32,6 +32,7 @@ from innkeeper.providers.claude.process import Message as Said
 from innkeeper.providers.claude.servers import Served, Servers
 from innkeeper.providers.claude.turn import Running
 from innkeeper.providers.spi import BackingChanged, ClientTool, ProviderError, TurnOutput, TurnRequest
+from innkeeper.providers.telling import earlier
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -122,7 +123,7 @@ class Conversation:
             output.emit(BackingChanged(self._place.backing()))
             words = CONTINUE if request.resumed and not tell else request.text
             before = (
-                content.earlier((*request.context, *request.history)) if tell else "",
+                earlier((*request.context, *request.history)) if tell else "",
                 *_unknown(known, request.instructions),
             )
             blocks = await asyncio.to_thread(content.prompt, words, request.message, before)

@@ -12,16 +12,15 @@ Rules
 import hashlib
 import json
 import posixpath
-import re
 import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, HookRun
+from innkeeper.providers.files import local, safe
 
 OWN: Final = frozenset({"claude", "shared"})
 SHARED_RULES: Final = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
@@ -32,7 +31,6 @@ EVENTS: Final = frozenset(
     | {"SubagentStop", "PreCompact"}
 )
 RULE_BYTES: Final = 256 * 1024
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,18 +77,6 @@ def handed(eligible: Eligible, workspace: str | None) -> Handed:
 def names_of(plugin: HandedPlugin) -> set[str]:
     """As the model calls them."""
     return {f"{plugin.name}:{name}" for name in (*plugin.skills, *plugin.agents, *plugin.commands)}
-
-
-def local(uri: str, plugin: EligiblePlugin | None = None) -> str | None:
-    """The path of an item on this machine; what a client's plugin contains lies below the copy of that plugin."""
-    if plugin is not None and uri.startswith(plugin.uri) and urlsplit(plugin.uri).scheme != "file":
-        return posixpath.join(plugin.path, unquote(uri[len(plugin.uri) :]).lstrip("/"))
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
-
-
-def safe(name: str) -> str:
-    return _UNSAFE.sub("-", name).strip("-.") or "unnamed"
 
 
 def _plugin(plugin: EligiblePlugin, eligible: Eligible) -> HandedPlugin:

@@ -11,20 +11,18 @@ Rules
 """
 
 import asyncio
-import json
 import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any, Final
 
-from innkeeper.ports.customizations import Eligible, EligiblePlugin, EligibleServer
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.endpoints import McpEndpoints, Who
 from innkeeper.ports.mcp import McpGateway, McpRefused
+from innkeeper.providers.brought import brought
 from innkeeper.providers.claude.cli import Cli, Unanswered
 from innkeeper.providers.claude.client_tools import NAME as CLIENT
 from innkeeper.providers.claude.environment import PATIENCE_SECONDS
-from innkeeper.providers.claude.handing import local, safe
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 
@@ -74,10 +72,10 @@ class Servers:
             configs[offer.name] = {"type": "http", "url": offer.url, "headers": dict(offer.headers)}
             ids[offer.name] = server.customization_id
         mounted = set(ids.values())
-        brought = await asyncio.to_thread(
-            _brought, [one for one in eligible.servers if one.id not in mounted], eligible.plugins
+        found = await asyncio.to_thread(
+            brought, [one for one in eligible.servers if one.id not in mounted], eligible.plugins
         )
-        for name, (id, config) in brought.items():
+        for name, (id, config) in found.items():
             configs.setdefault(name, config)
             ids.setdefault(name, id)
         self.now = Wanted(configs, ids)
@@ -120,44 +118,3 @@ class Served:
     async def _listed(self) -> list[str]:
         status = await self._cli.control("mcp_status")
         return [str(server.get("name")) for server in status.get("mcpServers") or ()]
-
-
-def _brought(
-    servers: Sequence[EligibleServer], plugins: Sequence[EligiblePlugin]
-) -> dict[str, tuple[str, Mapping[str, Any]]]:
-    """Servers that plugins define, by the agent's name for them."""
-    by_uri = {plugin.uri: plugin for plugin in plugins}
-    found: dict[str, tuple[str, Mapping[str, Any]]] = {}
-    for server in servers:
-        plugin = by_uri.get(server.owner or "")
-        if plugin is None or not server.pointer:
-            continue
-        config = _definition(server, plugin)
-        if config is not None:
-            found.setdefault(f"plugin_{safe(plugin.name)}_{safe(server.name)}".replace(".", "_"), (server.id, config))
-    return found
-
-
-def _definition(server: EligibleServer, plugin: EligiblePlugin) -> Mapping[str, Any] | None:
-    path = local(server.uri, plugin)
-    if path is None:
-        return None
-    try:
-        found: Any = json.loads(Path(path).read_bytes())
-        for step in server.pointer:
-            found = found[step]
-    except (OSError, ValueError, LookupError, TypeError):
-        log.warning("the definition of the server %s of the plugin %s could not be read", server.name, plugin.name)
-        return None
-    if not isinstance(found, Mapping):
-        return None
-    config: Mapping[str, Any] = _with_root(found, plugin.path)
-    return config if "type" in config or "url" not in config else {"type": "http", **config}
-
-
-def _with_root(value: Any, root: str) -> Any:
-    if isinstance(value, str):
-        return value.replace("${CLAUDE_PLUGIN_ROOT}", root).replace("${PLUGIN_ROOT}", root)
-    if isinstance(value, Mapping):
-        return {key: _with_root(entry, root) for key, entry in value.items()}
-    return [_with_root(entry, root) for entry in value] if isinstance(value, list) else value
