@@ -163,8 +163,10 @@ async def test_the_agents_own_server_for_github_is_off_and_one_that_is_withheld_
     nothing = eligible((), everything_on("s"))
     on = await found.look(nothing)
     assert list(on.configs) == ["memo"] and on.off == servers.BUILT_IN and on.configs["memo"]["timeout"] == 900_000
+    assert on.gated("memo") and not on.gated("bash") and not Wanted({"x": {}}, own=frozenset({"x"})).gated("x")
     assert on.tool("memo-echo") == ("memo", "echo") and on.tool("bash") is None
-    withheld = SimpleNamespace(withheld=[SimpleNamespace(id=on.ids["memo"])], names_off=lambda: ("memo",))
+    memo = SimpleNamespace(id=on.ids["memo"])
+    withheld = SimpleNamespace(withheld=[memo], names_off=lambda: ("memo",), servers=(), plugins=())
     off = await found.look(withheld)
     assert not off.configs and off.off == (*servers.BUILT_IN, "memo") and gone == [on.ids["memo"]]
 

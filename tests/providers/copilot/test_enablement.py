@@ -27,12 +27,6 @@ known_limit(
     "launch",
     "a prompt is what a person starts; Copilot offers none to the model, and the host hands none over",
 )
-known_limit(
-    "copilot",
-    "pluginServer",
-    "launch",
-    "a plugin's server reaches the model only where the host has mounted it; then it is a server like any other",
-)
 known_limit("copilot", "hook", "back", "hooks are not handed over, also those that are on")
 known_limit(
     "copilot",
@@ -270,6 +264,45 @@ async def test_parts_of_a_plugin_follow_it_and_its_hooks_do_not_run(root: Path, 
         for asked in llm.asked[1:]:
             assert not asked.mentions("SKTIDYWORDS") and not asked.mentions("KEEPERWORDS")
     assert not (root / "RAN").exists()
+
+
+@cell("copilot", "pluginServer", "launch", "left out of session.create; its process never starts")
+@cell("copilot", "pluginServer", "back", "mcp.startServer from the plugin's definition")
+@cell("copilot", "pluginServer", "runningTurn", "mcp.disable: Copilot refuses the call, the next request is without")
+async def test_the_server_of_a_plugin_follows_its_switch_and_is_asked_about(root: Path, llm: FakeService) -> None:
+    """M6.5: no gate stands before it, so Copilot's own question is put to a person."""
+    plugin, tool = root / "house", "plugin_house_attic-echo"
+    (plugin / ".claude-plugin").mkdir(parents=True)
+    (plugin / ".claude-plugin" / "plugin.json").write_text('{"name": "house", "version": "1.0.0"}')
+    server = {"command": sys.executable, "args": [str(FIXTURE), "--name", "attic", "--log", str(root / "attic.log")]}
+    (plugin / ".mcp.json").write_text(json.dumps({"mcpServers": {"attic": server}}))
+    async with copilot_host(root, llm, plugins=(str(plugin),)) as host:
+        host.declare("other")
+        client = await host.client()
+        uri, chat = await session(client, host.work, "copilot")
+        await shown(client, uri, "house", "attic", "other")
+        id = item(client, uri, "attic")
+        await switch(client, uri, id, False)
+        await client.turn(chat, "one")
+        assert not llm.asked[0].offers(tool) and llm.asked[0].offers("other-echo")
+        assert not host.events("attic", "start")
+        await switch(client, uri, id, True)
+        hold = asyncio.Event()
+        llm.add(reply(call(tool, text="x", id="call-1")))
+        llm.add(reply(call(tool, text="late", id="call-2"), after=hold), reply(say("done")))
+        client.start_turn(chat, "two", "t2")
+        state = await client.state(uri, lambda s: s.get("inputNeeded"))
+        asked = state["inputNeeded"][0]["toolCall"]
+        assert asked["toolCallId"] == "call-1" and asked["contributor"] == {"kind": "mcp", "customizationId": id}
+        option = next(one["id"] for one in asked["options"] if one["kind"] == "approve")
+        given = {"turnId": "t2", "toolCallId": "call-1", "approved": True, "selectedOptionId": option}
+        client.dispatch(chat, "chat/toolCallConfirmed", confirmed="user-action", **given)
+        assert (await llm.request(2)).offers(tool)
+        await switch(client, uri, id, False)
+        hold.set()
+        turn = await client.ended(chat, "t2")
+        assert call_of(turn)["success"] is True and call_of(turn, "call-2")["success"] is False
+        assert len(host.events("attic", "call")) == 1 and not llm.asked[3].offers(tool)
 
 
 @cell("copilot", "ownConfiguration", "launch", "disabled_mcp_servers by name, in the host's own COPILOT_HOME")

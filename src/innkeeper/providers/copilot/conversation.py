@@ -337,7 +337,7 @@ class Conversation:
             raise refused(AGENT, str(error)) from None
 
     def _gated(self, server: str) -> bool:
-        return server in self._shared.servers.now.configs
+        return self._shared.servers.now.gated(server)
 
     def _named(self, tool: str) -> Named:
         owned = self._tools.named(tool)

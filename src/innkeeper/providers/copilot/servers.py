@@ -6,6 +6,8 @@ Rules
 * What was switched is read back. A server that should be gone counts as gone when the agent says `disabled`, `stopped`,
   `failed`, or nothing of it; a status that may mean anything (`pending`, `not_configured`) is an error then, and never
   means that a server is on.
+* A server that a plugin defines for its agent is started by the agent, under the name that it would give it; its calls
+  are asked about like those of the agent's own tools.
 * The agent's own server for GitHub is none of those that the host knows, so it is off.
 * The agent starts no login at a server: it is given no way to ask for one, so none can be pending when it is
   switched off.
@@ -21,6 +23,7 @@ from typing import Any, Final
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.endpoints import McpEndpoints, Who
 from innkeeper.ports.mcp import McpGateway, McpRefused
+from innkeeper.providers.brought import brought
 from innkeeper.providers.copilot.install import AGENT
 from innkeeper.providers.copilot.runtime import Refused, Runtime
 from innkeeper.providers.copilot.sdk import rpc
@@ -44,6 +47,12 @@ class Wanted:
     configs: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     ids: Mapping[str, str] = field(default_factory=dict)
     off: tuple[str, ...] = ()
+    own: frozenset[str] = frozenset()
+    """Those that the agent starts itself, from the definition of a plugin: no gate stands before them."""
+
+    def gated(self, name: str) -> bool:
+        """A server that is an endpoint of the host's: its calls are asked about by the gate."""
+        return name in self.configs and name not in self.own
 
     def tool(self, name: str) -> tuple[str, str] | None:
         """The server and its own name of a tool that the model calls by `name`."""
@@ -90,9 +99,22 @@ class Servers:
                 "timeout": int(self._patience * 1000),
             }
             ids[offer.name] = id
+        mounted = set(ids.values())
+        others = [one for one in eligible.servers if one.id not in mounted]
+        found = await asyncio.to_thread(brought, others, eligible.plugins)
+        own = {name: (id, _own(config)) for name, (id, config) in found.items() if name not in configs}
+        configs |= {name: config for name, (_, config) in own.items()}
+        ids |= {name: id for name, (id, _) in own.items()}
         off = tuple(name for name in (*BUILT_IN, *eligible.names_off()) if name not in configs)
-        self.now = Wanted(configs, ids, off)
+        self.now = Wanted(configs, ids, off, frozenset(own))
         return self.now
+
+
+def _own(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A plugin's definition in the agent's words."""
+    names: tuple[str, ...] = ("url", "headers") if "url" in config else ("command", "args", "env", "cwd")
+    kind = config["type"] if "url" in config else "local"
+    return {"type": kind, "tools": ["*"], **{name: config[name] for name in names if name in config}}
 
 
 class Served:
