@@ -179,10 +179,11 @@ async def rounding(session: StagedSession, request: TurnRequest, output: TurnOut
     for start in range(0, len(ROUNDING), 16):
         output.emit(TextDelta(ROUNDING[start : start + 16], "t"))
         await asyncio.sleep(0)
+    file = (session.home / "work" / "shop" / "cart" / "total.py").as_uri()
     edit = {
         "type": "fileEdit",
-        "before": {"uri": "file:///w/cart/total.py", "content": {"uri": "file:///w/cart/total.py"}},
-        "after": {"uri": "file:///w/cart/total.py", "content": {"uri": "file:///w/cart/total.py"}},
+        "before": {"uri": file, "content": {"uri": file}},
+        "after": {"uri": file, "content": {"uri": file}},
         "diff": {"added": 4, "removed": 7},
     }
     output.emit(ToolStarted("edit", "Edit", "Edited"))
@@ -313,6 +314,7 @@ SCENES: dict[str, Scene] = {
     "say": say,
     "slow": slow,
     "rounding": rounding,
+    "Some": rounding,
     "gates": gates,
     "tools": tools,
     "confirm": confirm,

@@ -12,11 +12,13 @@ from typing import Any
 
 import pytest
 
+from browser.conftest import TOKEN
+from browser.editor_client import Editor
 from browser.mcp_project import write
 from innkeeper.client.turns import turn_started
 
 WIDE, PHONE = {"width": 1440, "height": 900}, {"width": 360, "height": 780}
-MESSAGE = "rounding Some carts are off by one cent at checkout. Find out why, fix it, and add a test."
+MESSAGE = "Some carts are off by one cent at checkout. Find out why, fix it, and add a test that would have caught it."
 OTHERS = (
     ("Flaky test in test_cart.py", "claude", "shop", "say Done."),
     ("Split settings into modules", "codex", "api", "say Done."),
@@ -68,7 +70,21 @@ def work(stage: Any) -> dict[str, str]:
     found["Fix rounding"] = stage.session(title="Fix rounding in cart totals", isolation="folder")
     begin(stage, found["Fix rounding"], MESSAGE)
     (shop / "cart" / "total.py").write_text("def total(lines):\n" + "    y = 2\n" * 30)
+    wait_and_read(stage, [path for title, path in found.items() if not title.startswith(("Document", "Migrate"))])
     return found
+
+
+def wait_and_read(stage: Any, paths: list[str]) -> None:
+    """Once nothing is to come, these sessions are read."""
+
+    async def read(client: Any) -> None:
+        for path in paths:
+            session = await client.subscribe_session("ahp-session:/" + path.removeprefix("/s/"))
+            chat = await client.subscribe_chat(session.state["defaultChat"])
+            await chat.wait_for(lambda state: state["turns"] or state.get("activeTurn"))
+            await session.dispatch({"type": "session/isReadChanged", "isRead": True})
+
+    stage.run(read)
 
 
 def begin(stage: Any, path: str, message: str) -> None:
@@ -121,8 +137,17 @@ def test_the_conversation_on_a_phone(tab: Any, work: dict[str, str], shots: Path
     picture(page, shots, "chat-narrow-360")
 
 
-def test_the_customizations(tab: Any, work: dict[str, str], shots: Path) -> None:
-    page = tab(work["Shorten the cold start"] + "/customizations", theme="dark", **WIDE)
+def test_the_customizations(stage: Any, tab: Any, work: dict[str, str], shots: Path) -> None:
+    session = "ahp-session:/" + work["Shorten the cold start"].removeprefix("/s/")
+    editor = Editor(f"ws://127.0.0.1:{stage.port}/", TOKEN, session)
+    try:
+        show_customizations(tab(work["Shorten the cold start"] + "/customizations", theme="dark", **WIDE), shots)
+    finally:
+        editor.close()
+
+
+def show_customizations(page: Any, shots: Path) -> None:
+    page.locator("tr", has_text="tracker").first.wait_for()
 
     def switch(scope: str, name: str, value: str) -> None:
         group = page.get_by_role("radiogroup", name=f"{scope} decision for {name}", exact=True)
@@ -132,9 +157,15 @@ def test_the_customizations(tab: Any, work: dict[str, str], shots: Path) -> None
     switch("Workspace", "profile-startup", "Off")
     switch("Session", "profile-startup", "On")
     switch("Session", ".claude/rules", "Off")
-    switch("Workspace", "ledger", "Off")
-    page.locator("tr", has_text="ledger").locator("[data-why]").first.click()
-    page.get_by_role("heading", name="Why ledger is off").wait_for()
+    switch("Workspace", "tracker", "Off")
+    page.locator("tr", has_text="tracker").locator("[data-why]").first.click()
+    page.get_by_role("heading", name="Why tracker is off").wait_for()
+    page.locator("tr", has_text="write-changelog").locator("[data-why]").first.click()
+    page.get_by_role("heading", name="Why write-changelog").wait_for()
+    page.get_by_role("button", name="Pin Session").click()
+    page.locator("tr", has_text="write-changelog").locator(".pinned").wait_for()
+    page.locator("tr", has_text="tracker").locator("[data-why]").first.click()
+    page.get_by_role("heading", name="Why tracker is off").wait_for()
     assert page.locator("tr", has_text="profile-startup").locator(".tree-by").inner_text() == "On · Session"
     picture(page, shots, "customizations-dark")
 

@@ -159,9 +159,14 @@ def test_a_question_without_options_takes_yes_and_no() -> None:
 
 
 def test_the_file_of_the_server_is_named_where_it_is_the_project_s() -> None:
-    server = {"id": "s", "name": "ledger", "_meta": {"x-innkeeper/mcp": {"file": ".mcp.json"}}}
-    asked = gated(contributor={"kind": "mcp", "customizationId": "s"})
-    assert gate(asked, "en", [{"id": "f", "children": [server]}]).file == ".mcp.json"
+    """A server of a plugin, and one of the operator's, has no file of this project."""
+    uris = {"file:///w/.mcp.json": ".mcp.json", "file:///w/.vscode/mcp.json": ".vscode/mcp.json", "x-innkeeper:/h": ""}
+    for uri, file in uris.items():
+        server = {"id": "s", "type": "mcpServer", "name": "ledger", "uri": f"{uri}#mcp=ledger"}
+        asked = gated(contributor={"kind": "mcp", "customizationId": "s"})
+        assert gate(asked, "en", [server]).file == file
+        assert gate(gated(), "en", [server]).file == file, "by its name, where the call says no more"
+        assert gate(asked, "en", [{"id": "f", "children": [server]}]).file == ""
 
 
 def test_calls_that_wait_stand_in_their_order() -> None:

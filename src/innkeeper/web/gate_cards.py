@@ -8,9 +8,11 @@ Rules
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import PurePosixPath
 from typing import Any, Final, NamedTuple
 
 from innkeeper.texts import Lang, text
+from innkeeper.web.names import local_path
 from innkeeper.web.tool_cards import parsed, plain
 
 State = Mapping[str, Any]
@@ -63,7 +65,7 @@ def gate(call: State, lang: Lang, customizations: Sequence[State] = ()) -> Gate:
     asked = meta.get(GATE)
     arguments = call.get("toolInput")
     given = arguments if isinstance(arguments, str) else ""
-    server = _server(call, customizations)
+    server = _server(call, customizations, str(((asked or {}).get("values") or {}).get("server") or ""))
     kind = "result" if call.get("status") == "pending-result-confirmation" else "gate" if asked else "confirm"
     values = {"server": "?", "tool": "?", **{str(k): str(v) for k, v in ((asked or {}).get("values") or {}).items()}}
     return Gate(
@@ -71,7 +73,7 @@ def gate(call: State, lang: Lang, customizations: Sequence[State] = ()) -> Gate:
         kind=kind,
         title=_title(call, kind, values, lang),
         server=values["server"] if asked else str(server.get("name") or ""),
-        file=str((((server.get("_meta") or {}).get("x-innkeeper/mcp")) or {}).get("file") or ""),
+        file=_file(server) if any(one is server for one in customizations) else "",
         rows=_rows(given),
         arguments="" if _rows(given) else given,
         options=tuple(_options(call, kind, asked if isinstance(asked, Mapping) else {}, lang)),
@@ -89,16 +91,19 @@ def waiting_calls(chat: State) -> list[State]:
     return [call for call in calls if call.get("status") in ("pending-confirmation", "pending-result-confirmation")]
 
 
-def _server(call: State, customizations: Sequence[State]) -> State:
+def _file(server: State) -> str:
+    """The project's file that declares the server, with its folder where that is a tool's (`.vscode/mcp.json`)."""
+    uri, mark, _ = str(server.get("uri") or "").partition("#mcp=")
+    parts = PurePosixPath(local_path(uri)).parts[-2:] if mark and uri.startswith("file:") else ()
+    return "/".join(parts[-1:] if len(parts) < 2 or not parts[0].startswith(".") else parts)
+
+
+def _server(call: State, customizations: Sequence[State], name: str) -> State:
+    """The server whose tool it is: the one that the call names, else the one of that name."""
     wanted = (call.get("contributor") or {}).get("customizationId")
-    for one in customizations:
-        if one.get("id") == wanted:
-            return one
-        for child in one.get("children") or ():
-            if child.get("id") == wanted:
-                found: State = child
-                return found
-    return {}
+    every = [one for top in customizations for one in (top, *(top.get("children") or ()))]
+    named = [one for one in customizations if one.get("type") == "mcpServer" and one.get("name") == name]
+    return next(iter([*(one for one in every if one.get("id") == wanted), *named]), {})
 
 
 def _title(call: State, kind: str, values: Mapping[str, str], lang: Lang) -> str:
