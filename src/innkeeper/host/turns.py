@@ -163,8 +163,7 @@ class Turns:
         if turn is None or self._running.behind(chat) is not None:
             return ()
         why = failed("executionInterrupted", text("error.executionInterrupted.meaning"), resumable=resumable)
-        rest = idle(self._core.head(chat) or {})
-        return tuple(Act(chat, action) for action in (ending_action(turn["id"], 0, why), *rest))
+        return (Act(chat, ending_action(turn["id"], 0, why)),)
 
     async def end_session(self, session: str, seconds: float) -> None:
         """Stop every turn of the session and wait for the agents to let go, at most so long."""

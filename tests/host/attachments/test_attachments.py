@@ -166,6 +166,17 @@ async def test_what_cannot_be_had_becomes_words_and_fails_nothing(world, client,
     assert "secret" not in given["modelRepresentation"] and not area.exists()
 
 
+async def test_all_of_one_message_have_one_room(world, client, monkeypatch):
+    monkeypatch.setattr("innkeeper.host.attachments.resources.ATTACHMENTS_BYTES", 10)
+    monkeypatch.setattr("innkeeper.host.attachments.resources.ATTACHMENTS_AT_ONCE", 1)
+    _, chat = await client.new_session()
+    many = [resource(f"{REMOTE}.{n}") for n in range(3)]
+    async with answering(client, {one["uri"]: b"123456" for one in many}):
+        given = await sent(world, client, chat, *many)
+    assert [one["type"] for one in given] == ["resource", "simple", "simple"]
+    assert "too large" in given[1]["modelRepresentation"]
+
+
 async def test_a_client_that_does_not_answer_is_waited_for_once(world, client, monkeypatch):
     monkeypatch.setattr("innkeeper.host.attachments.resources.Snapshots.__init__.__defaults__", (0.05,))
     monkeypatch.setattr("innkeeper.host.attachments.resources.ATTACHMENTS_AT_ONCE", 1)
