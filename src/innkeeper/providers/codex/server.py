@@ -20,6 +20,7 @@ from innkeeper._version import running_version
 from innkeeper.ports.processes import Command, Process, Processes
 from innkeeper.providers.codex.install import AGENT, NEEDED, TESTED, WANTED, methods_of, version_of
 from innkeeper.providers.codex.rpc import Gone, Message, NotOffered, Refused, Rpc
+from innkeeper.providers.one_process import OneProcess
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 from innkeeper.wire.json import JsonError, decode
@@ -72,8 +73,9 @@ class AppServer:
         return not (self._rpc.ended or self._given_up)
 
     @property
-    def idle(self) -> bool:
-        return not self._listeners
+    def spent(self) -> bool:
+        """It is to be replaced, and no turn runs in it."""
+        return self.retires and not self._listeners
 
     async def introduce(self) -> None:
         info = {"name": "innkeeper", "title": "Innkeeper", "version": running_version()}
@@ -172,8 +174,8 @@ class AppServer:
         return task
 
 
-class AppServers:
-    """Gives the app-server that runs, or starts one. `launching` says with what."""
+class AppServers(OneProcess[AppServer]):
+    """`launching` says what the app-server is started with; `started` is given it when it is ready to be asked."""
 
     def __init__(
         self,
@@ -181,41 +183,10 @@ class AppServers:
         launching: Callable[[], tuple[Command, Path]],
         started: Callable[[AppServer], Any],
     ) -> None:
+        super().__init__()
         self._processes = processes
         self._launching = launching
         self._started = started
-        self._server: AppServer | None = None
-        self._starting = asyncio.Lock()
-        self._users = 0
-
-    def enter(self) -> None:
-        self._users += 1
-
-    async def leave(self) -> None:
-        """A session is over; with the last one the process ends."""
-        self._users -= 1
-        if self._users <= 0:
-            await self.close()
-
-    @property
-    def running(self) -> AppServer | None:
-        return self._server if self._server is not None and self._server.alive else None
-
-    async def get(self) -> AppServer:
-        """The process, ready. Raises ProviderError."""
-        async with self._starting:
-            if self._server is not None and self._server.alive and not (self._server.retires and self._server.idle):
-                return self._server
-            if self._server is not None:
-                await self._server.close()
-            self._server = await self._start()
-            return self._server
-
-    async def close(self) -> None:
-        async with self._starting:
-            server, self._server = self._server, None
-            if server is not None:
-                await server.close()
 
     async def _start(self) -> AppServer:
         given, directory = self._launching()

@@ -19,6 +19,7 @@ from innkeeper.ports.processes import Process, Processes
 from innkeeper.providers.copilot.install import AGENT, TESTED, sdk_version
 from innkeeper.providers.copilot.launch import Launch
 from innkeeper.providers.copilot.sdk import sdk
+from innkeeper.providers.one_process import OneProcess
 from innkeeper.providers.spi import ProviderError
 from innkeeper.providers.telling import exited, failed_to_start, unresponsive
 from innkeeper.texts import text
@@ -78,6 +79,10 @@ class Runtime:
     @property
     def alive(self) -> bool:
         return not self._given_up and not self._reader.done() and self.process.exit_code is None
+
+    @property
+    def spent(self) -> bool:
+        return False
 
     async def introduce(self, token: str) -> None:
         """Raises ProviderError."""
@@ -191,44 +196,13 @@ class Runtime:
         return await connection.request(method, {"sessionId": NOBODY})
 
 
-class Runtimes:
-    """Gives the runtime that runs, or starts one. `launching` says with what."""
+class Runtimes(OneProcess[Runtime]):
+    """`launching` says what the runtime is started with."""
 
     def __init__(self, processes: Processes, launching: Callable[[], Awaitable[Launch]]) -> None:
+        super().__init__()
         self._processes = processes
         self._launching = launching
-        self._runtime: Runtime | None = None
-        self._starting = asyncio.Lock()
-        self._users = 0
-
-    def enter(self) -> None:
-        self._users += 1
-
-    async def leave(self) -> None:
-        """A session is over; with the last one the process ends."""
-        self._users -= 1
-        if self._users <= 0:
-            await self.close()
-
-    @property
-    def running(self) -> Runtime | None:
-        return self._runtime if self._runtime is not None and self._runtime.alive else None
-
-    async def get(self) -> Runtime:
-        """The runtime, ready. Raises ProviderError."""
-        async with self._starting:
-            if self._runtime is not None and self._runtime.alive:
-                return self._runtime
-            if self._runtime is not None:
-                await self._runtime.close()
-            self._runtime = await self._start()
-            return self._runtime
-
-    async def close(self) -> None:
-        async with self._starting:
-            runtime, self._runtime = self._runtime, None
-            if runtime is not None:
-                await runtime.close()
 
     async def _start(self) -> Runtime:
         try:
