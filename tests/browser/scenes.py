@@ -303,6 +303,18 @@ async def hostile(session: StagedSession, request: TurnRequest, output: TurnOutp
     await output.confirm("g", Confirmation(bad, bad, f'{{"{bad}": "{bad}"}}', OPTIONS))
 
 
+async def write(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """A file of that path below the host's home, then it waits for the test: `write PATH NAME`."""
+    path, _, name = rest.partition(" ")
+    file = session.home / path
+    file.write_text("written\n")
+    edit = {"type": "fileEdit", "after": {"uri": file.as_uri(), "content": {"uri": file.as_uri()}}}
+    output.emit(ToolStarted("w", "Write", "Wrote"))
+    output.emit(ToolRunning("w", "Wrote", json.dumps({"file_path": str(file)})))
+    output.emit(ToolCompleted("w", {"success": True, "pastTenseMessage": "Wrote", "content": [edit]}))  # type: ignore[typeddict-item, list-item]
+    await session.until(name)
+
+
 async def spend(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
     """So many tokens."""
     output.emit(TextDelta("Spent.", "t"))
@@ -311,6 +323,7 @@ async def spend(session: StagedSession, request: TurnRequest, output: TurnOutput
 
 SCENES: dict[str, Scene] = {
     "spend": spend,
+    "write": write,
     "say": say,
     "slow": slow,
     "rounding": rounding,

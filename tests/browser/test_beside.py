@@ -111,6 +111,36 @@ def test_one_file_is_discarded_after_a_question_and_everything_else_is_committed
     assert git(repository, "log", "-1", "--format=%s").strip() == "Round once"
 
 
+def test_changes_come_by_themselves_while_a_turn_runs(stage: Any, changed: str, repository: Path, tab: Any) -> None:
+    """Docked from 1800 px on, so that the composer is not under it."""
+    page = tab(changed, width=1900)
+    open_changes(page)
+    page.get_by_label("Message to the agent").fill("write work/cart/live.txt live")
+    page.keyboard.press("Enter")
+    page.locator(".change", has_text="live.txt").wait_for(timeout=15_000)
+    assert page.locator("#stop").is_visible(), "the turn still runs"
+    drawer, composer = page.locator("#drawer").bounding_box(), page.locator("#composer").bounding_box()
+    assert composer["x"] + composer["width"] <= drawer["x"] and drawer["width"] >= 480
+    stage.go("live")
+    page.locator("#stop").wait_for(state="detached")
+    (repository / "live.txt").unlink()
+
+
+def test_only_changesets_of_the_session_in_the_address_are_served(stage: Any, changed: str, tab: Any) -> None:
+    """B.9: an address gives no file that is not in a changeset of its session."""
+    page, other = tab(changed), stage.session("say hi", title="Other")
+    own = "ahp-session:/" + changed.removeprefix("/s/") + "/changeset/session"
+    for path, channel, file in (
+        (other, own, "x"),
+        (changed, own, "file:///etc/passwd"),
+        (changed, "ahp-root://", "x"),
+        (changed, own + "/../../x", "x"),
+    ):
+        params = {"set": channel, "file": file}
+        answer = page.request.get(f"{stage.url}{path}/changes/diff", params=params)
+        assert answer.status == 404 and "root:" not in answer.text(), (path, channel, file)
+
+
 def test_a_terminal_shows_what_is_printed_as_text_and_takes_lines(changed: str, tab: Any) -> None:
     """Its colours are classes; B.9: what a program prints never becomes markup."""
     page = tab(changed)
