@@ -75,6 +75,8 @@ def test_trusting_everything_needs_a_second_confirmation_with_the_commands(
     assert dialog.locator("button.sure").inner_text() == "Start all servers"
     dialog.locator("button.sure").click()
     until(page, stage, lambda found: found.get("trust_mode") == "all")
+    page.locator("[type=radio][value=all][checked]").wait_for()
+    assert page.locator("[type=radio][value=all]").is_checked()
     page.get_by_role("radio", name="Manual").check()
     until(page, stage, lambda found: found.get("trust_mode") == "manual")
 
@@ -150,6 +152,7 @@ def test_the_policy_for_names_that_collide_is_a_choice_of_three(stage: Any, tab:
     until(page, stage, lambda found: found.get("conflict_policy") == "first-wins")
     page.get_by_role("radio", name="Take the first").press("ArrowLeft")
     until(page, stage, lambda found: found.get("conflict_policy") == "error")
+    assert page.get_by_role("radio", name="Switch both off and say so").is_checked()
 
 
 def test_language_appearance_and_keys_belong_to_the_browser(stage: Any, tab: Any) -> None:
@@ -175,6 +178,8 @@ def test_agents_are_shown_with_their_state_and_the_host_with_its_version(stage: 
     page = tab("/settings/agents")
     rows = page.locator(".agent-row")
     assert rows.filter(has_text="Claude").locator("p").last.inner_text() == "Ready · 2 models"
+    page.get_by_role("button", name="Look again").click()
+    page.locator(".agent-row", has_text="Claude").wait_for()
     page.goto(stage.url + "/settings/about")
     assert page.locator(".facts-list dd").first.inner_text() != ""
     page.goto(stage.url + "/settings/nothing")

@@ -141,6 +141,12 @@ async def forget(ask: Ask) -> Done:
     return Done(HERE)
 
 
+async def look(ask: Ask) -> Done:
+    """Looks for the agents again; what is found reaches every page by the root channel."""
+    await ask.link.request("x-innkeeper/agents/look", {"channel": ROOT})
+    return Done("/settings/agents")
+
+
 async def commands(ask: Ask) -> Fragment:
     """What would start in the sessions that are open, if every server might (M4.5)."""
     found: list[tuple[str, str, str]] = []
@@ -191,4 +197,5 @@ ACTIONS: Actions = (
     (HERE + "/allowance", allowance),
     (HERE + "/allowance-remove", allowance_remove),
     (HERE + "/forget", forget),
+    ("/settings/agents/look", look),
 )
