@@ -175,7 +175,13 @@ def test_history_tells_what_the_agent_was_given(session: str, tab: Any) -> None:
     page = tab(session + "/customizations")
     page.get_by_role("button", name="History").click()
     page.get_by_text("The agent was started").wait_for()
-    assert page.locator(".records li", has_text="Tools of a request").count() == 1
+    assert page.locator(".records > li", has_text="Tools of a request").count() == 1
+    switch(page, "Session", "reviewer").get_by_label("Off").check()
+    row(page, "reviewer").locator("[data-why]").click()
+    page.get_by_role("button", name="Its history").click()
+    page.get_by_role("heading", name="History of reviewer").wait_for()
+    page.locator(".records > li", has_text="Something changed").wait_for()
+    assert page.locator(".records li li").all_inner_texts()[0].startswith("reviewer: withheld")
 
 
 def test_on_a_phone_the_switches_stand_below_the_name_in_chinese(session: str, tab: Any) -> None:

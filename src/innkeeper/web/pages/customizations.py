@@ -136,7 +136,7 @@ class CustomizationsPage:
 
     def drawer(self) -> Sequence[Node]:
         kind, argument = self.chosen()
-        html = self._why_html(argument) if kind == "why" else self._history_html() if kind == "history" else ""
+        html = self._why_html(argument) if kind == "why" else self._history_html(argument) if kind == "history" else ""
         return (Node("drawer-it", html, lambda: html),) if html else ()
 
     # Inside
@@ -179,12 +179,29 @@ class CustomizationsPage:
         name = self.ask.reader.t("web.custom.here") if told.name == HERE else told.name
         tools = len(server.get("tools") or ())
         deciding = next((link for link in told.links if link.decides), None)
-        values = {"chain": told, "deciding": deciding, "name": name, "acts": acts, "tools": tools, "path": self.path}
+        container = str((item.get("container") or {}).get("id") or "")
+        plugins = {row.id for row in self.rows() if row.type == "plugin"}
+        values = {
+            "chain": told,
+            "deciding": deciding,
+            "in_plugin": container in plugins,
+            "name": name,
+            "acts": acts,
+            "tools": tools,
+            "path": self.path,
+        }
         return self.ask.render("custom_why.html", moment=self._moment, **values)
 
-    def _history_html(self) -> str:
+    def _history_html(self, id: str) -> str:
+        """The records of the session, or those that tell of one item."""
         found: Sequence[State] = self.ask.link.peek(f"{self.list}:history") or ()
-        return self.ask.render("custom_history.html", records=list(reversed(found))[:RECORDS], moment=self._moment)
+        if id:
+            own = ({**one, "items": [item for item in one.get("items") or () if item["id"] == id]} for one in found)
+            found = [one for one in own if one["items"] or one["kind"] == "exposure"]
+        name = next((row.name for row in self.rows() if row.id == id), "")
+        return self.ask.render(
+            "custom_history.html", name=name, records=list(reversed(found))[:RECORDS], moment=self._moment
+        )
 
     def _moment(self, at: str) -> str:
         return moment(at, self.ask.reader.lang)
