@@ -89,6 +89,23 @@ def test_a_page_renders_only_regions_that_depend_on_what_changed() -> None:
     assert counted == ["one"] and page.update() == []
 
 
+def test_a_block_with_a_key_is_rendered_only_when_the_key_is_another() -> None:
+    said, counted = {"key": 1, "words": "a"}, [0]
+
+    def render() -> str:
+        counted[0] += 1
+        return f"<p id=x>{said['words']}</p>"
+
+    page = LivePage("p", [block("x", render, ("c",), lambda: said["key"])], {})
+    assert page.html("x") == "<p id=x>a</p>"
+    said["words"] = "b"
+    page.stir("c")
+    assert page.update() == [] and counted == [1]
+    said["key"] = 2
+    page.stir("c")
+    assert page.update() == [{"op": "put", "id": "x", "html": "<p id=x>b</p>"}]
+
+
 def test_a_choice_of_the_tab_looks_at_everything_again() -> None:
     choices = {"q": ""}
     region = Region("list", lambda: nodes(choices["q"], {}), lambda: ())

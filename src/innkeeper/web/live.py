@@ -46,10 +46,18 @@ class Region:
     block: bool = False
 
 
-def block(id: str, render: Callable[[], str], channels: Collection[str] | Callable[[], Collection[str]]) -> Region:
-    """A region of one element: `render` gives its markup, whose outermost element has the id `id`."""
+def block(
+    id: str,
+    render: Callable[[], str],
+    channels: Collection[str] | Callable[[], Collection[str]],
+    key: Callable[[], object] | None = None,
+) -> Region:
+    """A region of one element: `render` gives its markup, whose outermost element has the id `id`. `key` gives all that
+    the markup is made of: as long as it is equal nothing is rendered. Without it the markup itself is compared."""
 
     def nodes() -> Sequence[Node]:
+        if key is not None:
+            return (Node(id, key(), render),)
         html = render()
         return (Node(id, html, lambda: html),)
 

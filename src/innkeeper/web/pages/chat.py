@@ -1,7 +1,7 @@
 """The conversation of a session: its page and the pieces that it loads."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from innkeeper.protocol.status import IS_ARCHIVED, IS_READ
 from innkeeper.web import composing
@@ -16,6 +16,7 @@ from innkeeper.web.session_rows import mark_of
 from innkeeper.web.sidebar import sidebar
 
 State = Mapping[str, Any]
+QUEUED: Final = ("queuedMessages", "steeringMessage", "steeringMessages")
 
 
 async def place(ask: Ask) -> Place:
@@ -58,18 +59,34 @@ class ChatPage:
     def regions(self) -> list[Region]:
         session, chat = self.at.session, self.at.chat
         conversation = Conversation(self.ask, self.at)
+        both, all_three = (session, chat), (session, chat, ROOT)
         return [
-            block("bar", self.bar, (session,)),
-            block("bar-more", self.more, (session, chat, ROOT)),
-            block("chats", self.chats, (session,)),
-            block("lost", self.lost, (LINK, session)),
+            block("bar", self.bar, (session, ROOT), lambda: (self.session, self.agent)),
+            block("bar-more", self.more, all_three, lambda: (self.session, self.agent, self._shown("turns"))),
+            block("chats", self.chats, (session,), lambda: self.session),
+            block("lost", self.lost, (LINK, session), lambda: (self.ask.link.connected, self.session)),
             Region("log", conversation.nodes, conversation.channels),
-            block("waiting", self.waiting, (session, chat)),
-            block("closed-slot", self.closed, (session, chat)),
-            block("said", self.said, (chat,)),
-            block("tools-left", self.tools_left, (session, chat, ROOT)),
-            block("tools-right", self.tools_right, (session, chat, ROOT)),
+            block("waiting", self.waiting, both, lambda: (self.session, self._shown(*QUEUED))),
+            block("closed-slot", self.closed, both, lambda: (self.session, self._shown("interactivity"))),
+            block("said", self.said, (chat,), self._said),
+            block("tools-left", self.tools_left, all_three, lambda: (self.session, self.agent, self._picked())),
+            block("tools-right", self.tools_right, all_three, self._right),
         ]
+
+    def _shown(self, *names: str) -> tuple[object, ...]:
+        """Members of the chat, as a key."""
+        return tuple(self.chat.get(name) for name in names)
+
+    def _picked(self) -> object:
+        return composing.spoken(self.chat)
+
+    def _said(self) -> object:
+        calls = waiting_calls(self.chat)
+        return bool(self.chat.get("activeTurn")), bool(self.chat.get("turns")), calls[:1], self.agent
+
+    def _right(self) -> object:
+        used = composing.context_used(self.agent, self.chat)
+        return bool(self.chat.get("activeTurn")), used, self.ask.choices.get("how")
 
     def bar(self) -> str:
         session = self.session
