@@ -285,10 +285,10 @@ async def toggle(ask: Ask) -> Done:
         raise Problem(ask.reader.t("web.custom.gone"), code="CUSTOMIZATION_UNKNOWN", status=404) from None
     except ValueError:
         raise Problem(ask.reader.t("web.custom.no_folder")) from None
-    return Done(page_path(session), answer=await _answer(ask, session, action))
+    return Done(page_path(session), answer=await answered(ask, session, action))
 
 
-async def _answer(ask: Ask, session: str, action: State) -> Mapping[str, str] | None:
+async def answered(ask: Ask, session: str, action: State) -> Mapping[str, str] | None:
     """Dispatches; None when the host took it in time, else the word that it waits."""
     task = asyncio.ensure_future(ask.link.dispatch(session, action))
     done, _ = await asyncio.wait({task}, timeout=ANSWER_SECONDS)
@@ -312,7 +312,7 @@ async def clear(ask: Ask) -> Done:
         action = set_enabled_action(state, CLIENT_ID, id, scope, None)
     except LookupError:
         raise Problem(ask.reader.t("web.custom.gone"), code="CUSTOMIZATION_UNKNOWN", status=404) from None
-    return Done(page_path(session), answer=await _answer(ask, session, action))
+    return Done(page_path(session), answer=await answered(ask, session, action))
 
 
 def _first_scope(state: State, id: str) -> Scope | None:
