@@ -1,10 +1,12 @@
 """What a scripted agent says of the project's MCP servers: `look` is answered with what reached it (M5.7)."""
 
+import asyncio
 import json
+from pathlib import Path
 from typing import Any
 
-from browser.scenes import SCENES, StagedSession
-from innkeeper.providers.spi import TextDelta, TurnOutput, TurnRequest
+from browser.scenes import SCENES, StagedSession, done
+from innkeeper.providers.spi import TextDelta, ToolCompleted, ToolRunning, ToolStarted, TurnOutput, TurnRequest
 
 GATEWAY: list[Any] = []
 """The host's one gateway, once it is joined."""
@@ -24,4 +26,17 @@ async def look(session: StagedSession, request: TurnRequest, output: TurnOutput,
     output.emit(TextDelta(json.dumps(told), "t"))
 
 
+async def declare(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """An agent's own tool writes a declaration: `declare FOLDER`."""
+    output.emit(ToolStarted("w", "Write", "Write"))
+    output.emit(ToolRunning("w", "Write", '{"file_path": ".gemini/settings.json"}'))
+    await asyncio.sleep(0.05)
+    file = Path(rest) / ".gemini" / "settings.json"
+    file.parent.mkdir()
+    file.write_text(json.dumps({"mcpServers": {"planted": {"command": "planted-by-an-agent"}}}))
+    await asyncio.sleep(0.05)
+    output.emit(ToolCompleted("w", done("written")))  # type: ignore[arg-type]
+
+
 SCENES["look"] = look
+SCENES["declare"] = declare

@@ -163,6 +163,58 @@ def test_a_new_server_is_made_in_a_file_that_is_not_there_and_connected(stage: A
     assert page.locator("#edit-place").count() == 0 and page.locator("#edit-name").input_value() == "notes"
 
 
+def test_what_cannot_be_edited_safely_names_its_place_and_what_does_not_load_is_taken_back(
+    stage: Any, tab: Any, project: Path
+) -> None:
+    """M8.1, M8.5; ui.md §3: cannot be edited safely, rolled back."""
+    file = project / ".vscode" / "mcp.json"
+    page, _ = opened(stage, tab, project)
+    page.locator("#edit-cwd").fill("${NO_SUCH_VARIABLE_HERE}")
+    note = page.locator("#edit-note [role=alert]")
+    note.wait_for()
+    assert "VARIABLE_MISSING" in note.inner_text() and page.locator("#edit-save").is_disabled()
+    assert page.locator("#edit-cwd").input_value() == "${NO_SUCH_VARIABLE_HERE}"
+    page.locator("#edit-cwd").fill("other")
+    note.wait_for(state="detached")
+    told = {"message": "It did not load.", "code": "EDIT_ROLLED_BACK", "remedy": "Look at `cwd`."}
+    page.route("**/editor/save", lambda route: route.fulfill(status=400, json=told))
+    page.locator("#edit-save:not(:disabled)").click()
+    note.wait_for()
+    assert "It did not load." in note.inner_text() and "EDIT_ROLLED_BACK" in note.inner_text()
+    assert page.locator("#edit-cwd").input_value() == "other"
+    twice = '{"servers": {"playwright": {"type": "stdio", "command": "a", "cwd": "x", "cwd": "y"}}}'
+    file.write_text(twice)
+    page.locator("#edit-cwd").fill("sub")
+    page.get_by_role("button", name="Show new file").click()
+    page.locator("#edit-note", has_text="EDIT_UNSAFE").wait_for()
+    assert page.locator("#edit-where").inner_text().startswith(".vscode/mcp.json")
+    assert page.locator("#edit-note").get_by_role("button", name="Copy").is_visible()
+    assert file.read_text() == twice
+
+
+def test_in_a_trusted_workspace_save_says_that_it_loads(stage: Any, tab: Any, project: Path) -> None:
+    """M8.7"""
+    (project / ".mcp.json").unlink()
+    (project / ".codex" / "config.toml").unlink()
+    (project / ".vscode" / "mcp.json").write_text('{"servers": {"playwright": {"command": "/nonexistent"}}}')
+    page, _ = opened(stage, tab, project)
+    page.keyboard.press("Escape")
+    page.locator("#mcp-control").click()
+    page.get_by_role("switch", name="Always trust this workspace").click()
+    page.locator('#mcp-trust[aria-checked="true"]').wait_for()
+    page.locator("#server-playwright .name-link").click()
+    page.locator("#edit-command").fill("/nonexistent/either")
+    page.locator("#edit-save", has_text="Save · loads with the next request").wait_for()
+    assert "Policy allows it" in page.locator("#edit-diff").inner_text()
+    page.locator("#edit-save").click()
+    page.locator(".saved").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#mcp-control").click()
+    page.get_by_role("switch", name="Always trust this workspace").click()
+    page.locator('#mcp-trust[aria-checked="false"]').wait_for()
+    assert str(project) not in (stage.home / "config" / "config.toml").read_text()
+
+
 def test_the_json_mode_has_the_same_fields_and_masks_values(stage: Any, tab: Any, project: Path) -> None:
     """M8.9"""
     page, _ = opened(stage, tab, project)

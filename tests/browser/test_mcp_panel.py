@@ -137,6 +137,26 @@ def test_a_changed_declaration_shows_old_beside_new_and_is_allowed_again(stage: 
     assert "SPAWN_FAILED" in words(page, "sentry")
 
 
+def test_what_an_agent_wrote_waits_for_a_person_who_has_read_it(stage: Any, tab: Any, project: Path) -> None:
+    """M4.1b: also in a trusted workspace; confirming the file lets policy decide."""
+    page, session = opened(stage, tab, project)
+    path = "/s/" + session.removeprefix("ahp-session:/")
+    page.keyboard.press("Escape")
+    page.locator("#text").fill(f"declare {project}")
+    page.keyboard.press("Enter")
+    page.get_by_text("Write").first.wait_for()
+    command(stage, session, "reload")
+    page.goto(stage.url + path)
+    page.locator("#mcp-control").click()
+    page.locator("#server-planted-state", has_text="Added by an agent in this session").wait_for()
+    page.get_by_role("button", name="Review planted").click()
+    ask = page.locator("#server-planted-ask")
+    assert "An agent wrote this entry in .gemini/settings.json" in ask.inner_text()
+    assert "planted-by-an-agent" in ask.locator("pre").inner_text()
+    ask.get_by_role("button", name="Confirm the file").click()
+    page.locator("#server-planted-state", has_text="Not allowed yet").wait_for()
+
+
 def test_trusting_the_workspace_lists_the_commands_before_it_is_pressed(stage: Any, tab: Any, project: Path) -> None:
     """M4.4, M4.5: the switch is a setting of the person's, and acts at once."""
     (project / ".vscode" / "mcp.json").unlink()

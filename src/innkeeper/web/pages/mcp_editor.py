@@ -65,7 +65,9 @@ class Editor:
         places = await self.command("Places")
         params = {name: query[name] for name in ("server", "preset", "file") if query.get(name)}
         if "file" in params and "preset" not in params:
-            params |= {"preset": one["preset"] for one in places["items"] if one["file"] == params["file"]}
+            presets = [one["preset"] for one in places["items"] if one["file"] == params["file"]]
+            if presets:
+                params["preset"] = presets[0]
         try:
             opened = await self.command("Open", **params)
         except RpcFailure as error:
