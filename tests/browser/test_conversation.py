@@ -228,3 +228,15 @@ def test_an_archived_session_takes_no_message_and_says_why(stage: Any, tab: Any)
     page.locator("#closed-slot").get_by_role("button", name="Take out of the archive").click()
     page.get_by_label("Message to the agent").wait_for()
 
+
+def test_what_is_typed_while_a_message_is_on_its_way_stays(stage: Any, tab: Any) -> None:
+    """ui.md §8.2: the composer is the person's."""
+    page = tab(stage.session(title="Fast"))
+    held: list[Any] = []
+    page.route("**/send", lambda route: held.append(route))
+    send(page, "say one")
+    page.keyboard.type(" and two")
+    expect(page.get_by_label("Message to the agent")).to_have_value("say one and two")
+    held[0].continue_()
+    expect(page.get_by_label("Message to the agent")).to_have_value(" and two")
+    page.get_by_text("one", exact=True).wait_for()

@@ -162,7 +162,7 @@ on("submit", "form[data-live]", async (form, event) => {
   form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: { path } }));
   try {
     const told = await post(path, data);
-    (form.isConnected ? form : body).dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: { path, told } }));
+    (form.isConnected ? form : body).dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: { path, told, data } }));
     if (told.to) location.assign(told.to);
     if (told.said) toast(told.said);
     form.closest("dialog[data-once]")?.close();

@@ -6,7 +6,7 @@ const text = $("text"), composer = $("composer");
 function setText(value) { text.value = value; text.dispatchEvent(new Event("input", { bubbles: true })); text.focus(); }
 const place = `draft:${text.dataset.draft}`, files = () => $("files");
 let saving = 0, proposals = [];
-text.value = localStorage.getItem(place) ?? text.value;
+text.value = localStorage.getItem(place) || text.value;
 const send = (other) => {
   if (!text.value.trim() && !files()?.files.length) return;
   const field = Object.assign(document.createElement("input"), { type: "hidden", name: "other", value: "1" });
@@ -21,11 +21,11 @@ text.addEventListener("input", () => {
   saving = setTimeout(save, 800);
   propose();
 });
-composer.addEventListener("sent", ({ detail: { path } }) => {
+composer.addEventListener("sent", ({ detail: { path, data } }) => { // what was typed since then stays
   if (!/\/(send|new)$/.test(path)) return;
   clearTimeout(saving);
-  text.value = "";
-  localStorage.removeItem(place);
+  if (text.value.startsWith(data.get("text"))) text.value = text.value.slice(data.get("text").length);
+  localStorage.setItem(place, text.value);
   showFiles(new DataTransfer());
   toEnd();
 });
