@@ -141,12 +141,16 @@ def test_the_customizations(stage: Any, tab: Any, work: dict[str, str], shots: P
     session = "ahp-session:/" + work["Shorten the cold start"].removeprefix("/s/")
     editor = Editor(f"ws://127.0.0.1:{stage.port}/", TOKEN, session)
     try:
-        show_customizations(tab(work["Shorten the cold start"] + "/customizations", theme="dark", **WIDE), shots)
+        decided = show_customizations(
+            tab(work["Shorten the cold start"] + "/customizations", theme="dark", **WIDE), shots
+        )
     finally:
         editor.close()
+    assert decided == "On · Session"
 
 
-def show_customizations(page: Any, shots: Path) -> None:
+def show_customizations(page: Any, shots: Path) -> str:
+    """The tree as in the picture; who decided about `profile-startup`."""
     page.locator("tr", has_text="tracker").first.wait_for()
 
     def switch(scope: str, name: str, value: str) -> None:
@@ -166,8 +170,8 @@ def show_customizations(page: Any, shots: Path) -> None:
     page.locator("tr", has_text="write-changelog").locator(".pinned").wait_for()
     page.locator("tr", has_text="tracker").locator("[data-why]").first.click()
     page.get_by_role("heading", name="Why tracker is off").wait_for()
-    assert page.locator("tr", has_text="profile-startup").locator(".tree-by").inner_text() == "On · Session"
     picture(page, shots, "customizations-dark")
+    return str(page.locator("tr", has_text="profile-startup").locator(".tree-by").inner_text())
 
 
 @pytest.fixture(scope="module")
