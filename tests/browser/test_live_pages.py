@@ -186,3 +186,31 @@ def test_a_form_of_a_page_that_is_older_than_the_host_still_counts(stage: Any, t
     expect(page.locator("#away")).to_have_count(0, timeout=12_000)
     page.keyboard.press("Enter")
     page.get_by_text("refused", exact=True).wait_for()
+
+
+def test_the_order_of_the_list_waits_until_nobody_is_in_it(stage: Any, tab: Any) -> None:
+    """ui.md §8.6"""
+    first, second = stage.session(title="Mover one"), stage.session(title="Mover two")
+    page = tab("/")
+    rows = page.locator("#sessions .session", has_text="Mover")
+    expect(rows.locator(".name")).to_have_text(["Mover two", "Mover one"])
+    rows.first.hover()
+    send(tab(first), "say hi")
+    page.locator(f'#sessions a[href="{first}"].unread, #sessions a[href="{first}"] .status-idle').first.wait_for()
+    page.wait_for_timeout(300)
+    expect(rows.locator(".name")).to_have_text(["Mover two", "Mover one"])
+    page.mouse.move(900, 500)
+    expect(rows.locator(".name")).to_have_text(["Mover one", "Mover two"])
+    assert second
+
+
+def test_a_session_that_is_deleted_elsewhere_says_so_and_stays_readable(stage: Any, tab: Any) -> None:
+    path = stage.session("say still here", title="To be deleted")
+    page, other = tab(path), tab(path)
+    other.get_by_role("button", name="More").click()
+    other.get_by_role("menuitem", name="Delete").click()
+    other.locator("#delete").get_by_role("button", name="Delete").click()
+    other.wait_for_url(stage.url + "/")
+    page.get_by_text("This session was deleted.").wait_for()
+    assert page.get_by_text("still here", exact=True).is_visible()
+    assert page.goto(stage.url + path).status == 404

@@ -149,6 +149,11 @@ class HostLink:
         except ChannelLost:
             return None
 
+    def gone(self, uri: str) -> bool:
+        """The host has the channel no more; `peek` still gives its last state."""
+        held = self._held.get(uri)
+        return held is not None and held.channel.gone
+
     def failure(self, name: str) -> Exception | None:
         """Why the report has no fresh value; None when it has."""
         report = self._reports.get(name)

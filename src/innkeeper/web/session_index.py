@@ -16,6 +16,7 @@ class SessionIndex:
 
     def __init__(self) -> None:
         self._summaries: dict[str, Summary] = {}
+        self._removed: set[str] = set()
 
     def all(self) -> list[Summary]:
         """All, last changed first."""
@@ -23,6 +24,10 @@ class SessionIndex:
 
     def get(self, uri: str) -> Summary | None:
         return self._summaries.get(uri)
+
+    def was_removed(self, uri: str) -> bool:
+        """The session was there and is deleted."""
+        return uri in self._removed
 
     def replace(self, summaries: Iterable[Summary]) -> None:
         """The whole list, as it was read."""
@@ -35,6 +40,7 @@ class SessionIndex:
                 summary = params["summary"]
                 self._summaries[str(summary["resource"])] = summary
             case "root/sessionRemoved":
+                self._removed.add(str(params["session"]))
                 return self._summaries.pop(str(params["session"]), None) is not None
             case "root/sessionSummaryChanged":
                 uri = str(params["session"])

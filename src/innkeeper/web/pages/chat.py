@@ -9,7 +9,7 @@ from innkeeper.web.asking import Ask, Fragment, Pages, Problem, View
 from innkeeper.web.conversation import Conversation
 from innkeeper.web.extras import Place, chat_regions, prepare_drawer
 from innkeeper.web.gate_cards import gate, waiting_calls
-from innkeeper.web.link import LINK, ROOT
+from innkeeper.web.link import LINK, ROOT, SESSIONS
 from innkeeper.web.live import Region, block
 from innkeeper.web.names import chat_path, chat_uri, key_of, session_path, session_uri
 from innkeeper.web.session_rows import mark_of
@@ -22,7 +22,7 @@ QUEUED: Final = ("queuedMessages", "steeringMessage", "steeringMessages")
 async def place(ask: Ask) -> Place:
     """The session and chat of the address, both subscribed. Raises Problem when there is none."""
     session = session_uri(ask.params["session"])
-    if session is None:
+    if session is None or ask.link.sessions.was_removed(session):
         raise Problem(ask.reader.t("web.no_session"), status=404)
     state = await ask.link.state(session)
     default = state.get("defaultChat")
@@ -67,11 +67,18 @@ class ChatPage:
             block("lost", self.lost, (LINK, session), lambda: (self.ask.link.connected, self.session)),
             Region("log", conversation.nodes, conversation.channels),
             block("waiting", self.waiting, both, lambda: (self.session, self._shown(*QUEUED))),
-            block("closed-slot", self.closed, both, lambda: (self.session, self._shown("interactivity"))),
+            block("closed-slot", self.closed, (*both, SESSIONS), self._closed),
             block("said", self.said, (chat,), self._said),
             block("tools-left", self.tools_left, all_three, lambda: (self.session, self.agent, self._picked())),
             block("tools-right", self.tools_right, all_three, self._right),
         ]
+
+    def _closed_by(self) -> str:
+        gone = self.ask.link.sessions.was_removed(self.at.session) or self.ask.link.gone(self.at.chat)
+        return "deleted" if gone else composing.closed(self.session, self.chat)
+
+    def _closed(self) -> object:
+        return self._closed_by(), self.ask.link.connected
 
     def _shown(self, *names: str) -> tuple[object, ...]:
         """Members of the chat, as a key."""
@@ -139,7 +146,7 @@ class ChatPage:
         return self.ask.render("waiting.html", **values)
 
     def closed(self) -> str:
-        why = composing.closed(self.session, self.chat)
+        why = self._closed_by()
         return self.ask.render("closed.html", why=why, session_path=self.session_path)
 
     def tools_left(self) -> str:

@@ -12,6 +12,7 @@ from innkeeper.client import turns
 from innkeeper.web import composing
 from innkeeper.web.asking import ActionHandler, Actions, Ask, Done, Problem
 from innkeeper.web.extras import Place
+from innkeeper.web.markdown import safe_link
 from innkeeper.web.names import chat_path, session_path, session_uri
 from innkeeper.web.pages.chat import call_of, place
 from innkeeper.web.questions import NotAnAnswer, answers
@@ -105,6 +106,20 @@ async def answer(ask: Ask) -> Done:
         action["editedToolInput"] = edited
     await ask.link.dispatch(at.chat, action)
     return Done(at.path)
+
+
+async def sign_in(ask: Ask) -> Done:
+    """Where a person signs in for the server whose call waits for a token."""
+    at = await place(ask)
+    call = call_of(await ask.link.state(at.chat), ask.field("turn"), ask.field("call"))
+    server = str(((call or {}).get("contributor") or {}).get("customizationId") or "")
+    if call is None or call.get("status") != "auth-required" or not server:
+        raise Problem(ask.reader.t("web.gate.over"), status=409)
+    found = await ask.link.request("x-innkeeper/mcp/authorize", {"channel": at.session, "server": server})
+    url = str(found.get("url") or "")
+    if not safe_link(url):
+        raise Problem(ask.reader.t("web.card.no_sign_in"))
+    return Done(at.path, answer={"said": ask.reader.t("web.card.sign_in_at", url=url), "link": url})
 
 
 async def respond(ask: Ask) -> Done:
@@ -293,6 +308,7 @@ ACTIONS: Actions = (
     *_both("/send", send),
     *_both("/cancel", cancel),
     *_both("/answer", answer),
+    *_both("/sign-in", sign_in),
     *_both("/input", respond),
     *_both("/pending", pending),
     *_both("/pick", pick),

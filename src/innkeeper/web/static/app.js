@@ -64,12 +64,14 @@ const acts = {
   add: ({ in: place, before, html }) => $(place)?.insertBefore(parse(html), before ? $(before) : null),
   move: ({ in: place, before, id }) => $(place)?.insertBefore($(id), before ? $(before) : null),
 };
-const later = []; // moves of a list in which somebody is
+let acted = 0; // when the person did something
+let later = false; // the order of a list in which somebody is waits until they have left
 const inList = (list) => list?.matches(":hover") || list?.contains(document.activeElement);
 function apply(patches) {
   const follow = atEnd();
   for (const patch of patches) {
-    if (patch.op === "move" && patch.in === "sessions" && inList($("sessions"))) later.push(patch);
+    const ordered = (patch.in ?? $(patch.id)?.parentElement?.id) === "sessions" && patch.op !== "put";
+    if (ordered && Date.now() - acted > 2000 && inList($("sessions"))) later = true;
     else acts[patch.op](patch);
   }
   settle();
@@ -77,7 +79,10 @@ function apply(patches) {
   else if (patches.some((patch) => patch.op !== "put" || patch.id?.startsWith("t-"))) showBelow();
 }
 setInterval(() => {
-  if (later.length && !inList($("sessions"))) later.splice(0).forEach((patch) => $(patch.id) && acts.move(patch));
+  if (!later || inList($("sessions"))) return;
+  later = false;
+  seen = ""; // everything anew
+  connect();
 }, 500);
 
 // The stream: opened while the page is looked at, again and again until the host answers.
@@ -158,13 +163,15 @@ on("submit", "form[data-live]", async (form, event) => {
   const path = button?.getAttribute("formaction") || form.getAttribute("action");
   const data = new FormData(form, button);
   form.setAttribute("aria-busy", "true");
+  acted = Date.now();
   if (button) button.disabled = true;
   form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: { path } }));
   try {
     const told = await post(path, data);
     (form.isConnected ? form : body).dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: { path, told, data } }));
     if (told.to) location.assign(told.to);
-    if (told.said) toast(told.said);
+    if (told.link) toast(told.said, false, { act: words.open, run: () => window.open(told.link, "_blank", "noopener") });
+    else if (told.said) toast(told.said);
     form.closest("dialog[data-once]")?.close();
   } catch (error) {
     form.dispatchEvent(new CustomEvent("refused", { bubbles: true, detail: { path, error } }));
@@ -190,6 +197,7 @@ function formOf(values) {
 }
 function choose(name, value) {
   chosen.set(name, value);
+  acted = Date.now();
   return post(`${base}/-/choose`, formOf({ page: body.dataset.page, name, value })).catch((error) => toast(error.message, true));
 }
 on("click", "[data-choice]", (button) => choose(button.dataset.choice, button.value));
