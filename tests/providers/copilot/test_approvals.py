@@ -22,43 +22,36 @@ async def question(client: Client, uri: str) -> dict[str, Any]:
     return dict(state["inputNeeded"][0]["toolCall"])
 
 
-def answer(client: Client, chat: str, asked: dict[str, Any], approved: bool, **more: Any) -> None:
+def answer(client: Client, chat: str, asked: dict[str, Any], approved: bool, turn_id: str = "t1", **more: Any) -> None:
     options = [one for one in asked["options"] if one["kind"] == ("approve" if approved else "deny")]
     how: dict[str, Any] = {"confirmed": "user-action"} if approved else {"reason": "denied"}
-    how |= {"turnId": "t1", "toolCallId": asked["toolCallId"], "selectedOptionId": options[0]["id"]}
+    how |= {"turnId": turn_id, "toolCallId": asked["toolCallId"], "selectedOptionId": options[-1]["id"]}
     client.dispatch(chat, "chat/toolCallConfirmed", approved=approved, **how, **more)
 
 
-async def test_a_command_is_asked_about_and_runs_when_allowed(host: Rig, llm: FakeService) -> None:
-    llm.add(reply(call("bash", **MAKE)), reply(say("done")))
+async def test_a_command_runs_when_allowed_and_a_denial_goes_on_with_its_reason(host: Rig, llm: FakeService) -> None:
+    """A changed command is never run as it was: it cannot be given back, so the model is told of it."""
     client = await host.client()
     uri, chat = await session(client, host.work, "copilot")
-    client.start_turn(chat, "go")
-    asked = await question(client, uri)
-    assert asked["toolCallId"] == "call-1" and {one["kind"] for one in asked["options"]} == {"approve", "deny"}
-    assert "touch made" in str(asked) and not (host.work / "made").exists()
-    answer(client, chat, asked, True)
-    turn = await client.ended(chat)
-    assert call_of(turn)["success"] is True and (host.work / "made").exists()
-
-
-@pytest.mark.parametrize("how", ["denied", "edited"])
-async def test_a_denial_goes_on_with_its_reason_and_a_changed_command_is_never_run_as_it_was(
-    host: Rig, llm: FakeService, how: str
-) -> None:
-    llm.add(reply(call("bash", **MAKE)), reply(say("understood")))
-    client = await host.client()
-    uri, chat = await session(client, host.work, "copilot")
-    client.start_turn(chat, "go")
-    asked = await question(client, uri)
-    if how == "denied":
-        answer(client, chat, asked, False, reasonMessage="not on a Monday")
-    else:
-        answer(client, chat, asked, True, editedToolInput="touch other")
-    turn = await client.ended(chat)
-    assert turn["state"] == "complete" and text_of(turn) == "understood"
-    assert not (host.work / "made").exists()
-    assert llm.asked[1].mentions("not on a Monday" if how == "denied" else "touch other")
+    made = host.work / "made"
+    for number, (approved, more) in enumerate(
+        ((False, {"reasonMessage": "not on a Monday"}), (True, {"editedToolInput": "touch other"}), (True, {}))
+    ):
+        turn_id = f"t{number}"
+        llm.add(reply(call("bash", **{**MAKE, "id": f"call-{number}"})), reply(say("understood")))
+        client.start_turn(chat, "go", turn_id)
+        asked = await question(client, uri)
+        assert asked["toolCallId"] == f"call-{number}" and {one["kind"] for one in asked["options"]} == {
+            "approve",
+            "deny",
+        }
+        assert "touch made" in str(asked) and not made.exists()
+        answer(client, chat, asked, approved, turn_id=turn_id, **more)
+        turn = await client.ended(chat, turn_id)
+        assert turn["state"] == "complete" and text_of(turn) == "understood"
+        assert all(llm.asked[-1].mentions(words) for words in more.values())
+        assert made.exists() is (approved and not more)
+    assert call_of(turn, "call-2")["success"] is True
 
 
 async def test_abort_leaves_no_handler_waiting_and_a_later_answer_allows_nothing(host: Rig, llm: FakeService) -> None:

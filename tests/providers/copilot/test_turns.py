@@ -206,29 +206,28 @@ async def test_a_question_of_the_agent_is_put_to_the_person(host: Rig, llm: Fake
     assert text_of(turn) == "thanks" and llm.asked[1].last == "User selected: blue"
 
 
-@pytest.mark.parametrize("mode", ["sync", "background"])
-async def test_a_subagent_has_a_chat_of_its_own_with_its_calls(host: Rig, llm: FakeService, mode: str) -> None:
+async def test_a_subagent_has_a_chat_of_its_own_with_its_calls(host: Rig, llm: FakeService) -> None:
     """AHP §9.3; one in the background ends the turn no earlier than itself, and its call with it."""
     host.declare("memo")
-    llm.when(lambda a: a.last == "childwork", reply(call("memo-echo", text="kid", id="kid-1"), pause=0.2), 1)
-    llm.when(lambda a: "kid" in a.last and "childwork" in str(a.body["input"]), reply(say("child is done")), 1)
-    child = {"agent_type": "general-purpose", "name": "kid", "mode": mode}
-    llm.add(
-        reply(call("task", description="Do", prompt="childwork", id="spawn-1", **child)),
-        reply(say("parent is done")),
-        reply(say("parent woke")),
-    )
     client = await host.client()
     _, chat = await session(client, host.work, "copilot")
-    turn = await client.turn(chat, "delegate")
-    assert turn["state"] == "complete", turn
-    spawn = call_of(turn, "spawn-1")
-    block = next(block for block in spawn["content"] if block["type"] == "subagent")
-    assert {"type": "text", "text": "child is done"} in spawn["content"]
-    shown = await client.subscribe(block["resource"])
-    assert shown["origin"]["toolCallId"] == "spawn-1"
-    assert call_of(shown["turns"][0], "kid-1")["success"] is True and text_of(shown["turns"][0]) == "child is done"
-    assert ("parent woke" in text_of(turn)) is (mode == "background")
+    for mode in ("sync", "background"):
+        work, kid, spawn = f"{mode} work", f"kid-{mode}", f"spawn-{mode}"
+        begun, done = reply(call("memo-echo", text=kid, id=kid), pause=0.2), reply(say(f"{mode} child is done"))
+        llm.when(lambda a, w=work: a.last == w, begun, 1)
+        llm.when(lambda a, k=kid, w=work: k in a.last and w in str(a.body["input"][:3]), done, 1)
+        child = {"agent_type": "general-purpose", "name": kid, "mode": mode}
+        llm.add(reply(call("task", description="Do", prompt=work, id=spawn, **child)), reply(say("parent is done")))
+        llm.otherwise = reply(say("parent woke"))
+        turn = await client.turn(chat, f"delegate {mode}", mode)
+        assert turn["state"] == "complete", turn
+        spawned = call_of(turn, spawn)
+        block = next(block for block in spawned["content"] if block["type"] == "subagent")
+        assert {"type": "text", "text": f"{mode} child is done"} in spawned["content"]
+        shown = await client.subscribe(block["resource"])
+        assert shown["origin"]["toolCallId"] == spawn and call_of(shown["turns"][0], kid)["success"] is True
+        assert text_of(shown["turns"][0]) == f"{mode} child is done"
+        assert ("parent woke" in text_of(turn)) is (mode == "background")
 
 
 async def test_a_tool_of_a_client_is_run_by_the_client_and_follows_what_it_offers(host: Rig, llm: FakeService) -> None:

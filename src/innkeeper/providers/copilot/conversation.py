@@ -16,6 +16,7 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -90,6 +91,9 @@ class Conversation:
         self._changing = asyncio.Lock()
         self._denied: frozenset[str] = frozenset()
         self._closed = False
+        self._ear: object = None
+        """Whose events count: a session that was let go may still speak."""
+        self._letting: asyncio.Task[None] | None = None
         self._tools = ClientTools(lambda: self.turn)
         self._permissions = Permissions(lambda: self.turn, shared.directories[0], self._refused, self._gated)
         self.turn: Running | None = None
@@ -243,6 +247,7 @@ class Conversation:
 
     async def _reopen(self, runtime: Runtime, given: Read, mark: str, request: TurnRequest) -> bool:
         await self._end()
+        self._ear = object()
         known = self._place or place(request.backing)
         copy = None if known is not None else copied(request.branch, request.history)
         folders = await asyncio.to_thread(lay_out, given.handed.skills, self._folder)
@@ -252,6 +257,7 @@ class Conversation:
             **opening(given, folders, self._shared.servers.now, request.instructions),
             **service.options(model[0]),
             **self._handlers(),
+            "on_event": partial(self._heard, self._ear),
             "working_directory": self._shared.directories[0],
             "additional_directories": list(self._shared.directories[1:]) or None,
             "reasoning_effort": model[1],
@@ -312,7 +318,6 @@ class Conversation:
     def _handlers(self) -> dict[str, Any]:
         permissions = self._permissions
         return {
-            "on_event": self._heard,
             "on_permission_request": permissions.ask,
             "on_user_input_request": permissions.question,
             "on_exit_plan_mode_request": permissions.leave_plan,
@@ -367,7 +372,9 @@ class Conversation:
 
     # -- what the agent does -------------------------------------------------------------------------------------
 
-    def _heard(self, event: Any) -> None:
+    def _heard(self, ear: object, event: Any) -> None:
+        if ear is not self._ear:
+            return
         kind, agent = str(event.type.value), event.agent_id or None
         if self.turn is not None:
             self.turn.heard(kind, event.data.to_dict(), agent, str(event.id))
@@ -386,8 +393,8 @@ class Conversation:
             await asyncio.wait([turn.over], timeout=STOP_SECONDS / 2)
         if not turn.over.done() and self._open is opened:
             log.warning("copilot does not stop in time; its session is let go")
-            self._open = None
-            opened.runtime.keep(_let_go(opened))
+            self._open, self._ear = None, None
+            self._letting = opened.runtime.keep(_let_go(opened))
 
     async def _aborted(self, opened: Open) -> None:
         """The turn, its subagents and its commands."""
@@ -395,6 +402,10 @@ class Conversation:
             await opened.runtime.ask(opened.session.abort())
 
     async def _end(self) -> None:
+        """No session is open when this returns: none is opened while another of its id is still there."""
+        if self._letting is not None:
+            await asyncio.wait([self._letting])
+            self._letting = None
         opened, self._open = self._open, None
         if opened is not None and opened.runtime.alive:
             await _let_go(opened)
