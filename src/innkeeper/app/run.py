@@ -75,6 +75,10 @@ class Announcer:
             lines.append(text("serve.open_to_all", lang=lang))
         if self._options.no_questions:
             lines.append(text("serve.no_questions", lang=lang))
+        if listening.page is not None:
+            # The token is for a person who looks at this terminal, never for a log that keeps standard error.
+            address = listening.page if sys.stderr.isatty() else listening.page.partition("?")[0]
+            lines.append(text("serve.page", lang=lang, url=address))
         lines.append(text("serve.next", lang=lang))
         return lines
 
