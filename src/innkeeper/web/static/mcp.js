@@ -204,7 +204,7 @@ document.addEventListener("keydown", (event) => {
 
 // Settings: looked at again while they are shown, and a choice that was not confirmed goes back
 if (document.querySelector("[data-settings]"))
-  setInterval(() => document.hidden || choose("settings", String(Date.now())), 5000);
+  setInterval(() => document.hidden || choose("settings", String(Date.now())), 3000);
 document.addEventListener("close", ({ target }) => {
   if (target.id === "trust-all") $("trust-form").reset();
 }, true);
