@@ -235,9 +235,30 @@ def test_the_editor_after_the_file_changed(stage: Any, tab: Any, work: dict[str,
     file.write_text(before)
 
 
-def test_the_settings_in_chinese(tab: Any, work: dict[str, str], shots: Path) -> None:
+def configure(stage: Any) -> None:
+    """The settings of the picture: a trusted workspace, an allowance by name, one preset off."""
+    work = stage.home / "work"
+
+    async def change(client: Any) -> None:
+        root = {"channel": "ahp-root://"}
+        revision = (await client.request("x-innkeeper/settings/get", root))["revision"]
+        values = {
+            "enabled_builtins": ["root", "vscode", "codex", "cursor"],
+            "trusted_workspaces": [str(work / "ledger")],
+            "workspace_allowances": [{"workspace": str(work / "api"), "allow_mcp": ["browser"], "allow_tools": []}],
+        }
+        edits = [{"op": "set", "path": [name], "value": value} for name, value in values.items()]
+        await client.request("x-innkeeper/settings/change", {**root, "revision": revision, "edits": edits})
+
+    stage.run(change)
+
+
+@pytest.mark.usefixtures("servers")
+def test_the_settings_in_chinese(stage: Any, tab: Any, work: dict[str, str], shots: Path) -> None:
+    configure(stage)
     page = tab("/settings/mcp", lang="zh", theme="dark", **WIDE)
     page.get_by_text("信任方式").first.wait_for()
+    assert "~/work/ledger" in page.locator("#main").inner_text() and "browser" in page.locator("#main").inner_text()
     picture(page, shots, "settings-zh-dark")
 
 
