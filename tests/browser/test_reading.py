@@ -120,6 +120,21 @@ def test_list_and_conversation_are_two_pages_on_a_phone_and_a_drawer_between(sta
     expect(page.locator("#side")).to_be_hidden()
 
 
+@pytest.mark.parametrize("width", [360, 1440])
+def test_every_menu_opens_inside_the_window(stage: Any, tab: Any, talk: str, width: int) -> None:
+    page = tab(talk, width=width)
+    openers = page.locator("[data-menu]:visible")
+    assert openers.count() >= 2
+    for opener in openers.all():
+        opener.click()
+        menu = page.locator(f"#{opener.get_attribute('data-menu')}")
+        expect(menu).to_be_in_viewport(ratio=1)
+        box = menu.bounding_box()
+        assert box is not None and box["height"] > 60
+        page.keyboard.press("Escape")
+        expect(menu).to_be_hidden()
+
+
 def test_everything_can_be_reached_and_done_by_keys(stage: Any, tab: Any) -> None:
     """ui.md §6"""
     stage.session(title="Second")

@@ -17,6 +17,7 @@ TEXTS = {
     "idle": "web.composer.idle",
     "running": "web.composer.running",
     "running_short": "web.composer.running_short",
+    "not_loaded": "web.not_loaded",
     "open": "web.open",
     "remove": "web.remove",
 }

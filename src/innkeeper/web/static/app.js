@@ -237,9 +237,10 @@ async function load(place) {
   place.dataset.loaded = place.dataset.load;
   try {
     const answer = await fetch(place.dataset.load, { headers: { accept: "text/html" } });
+    if (!answer.ok) throw new Error(words.failed);
     place.replaceChildren(parse(await answer.text()));
     settle();
-  } catch { delete place.dataset.loaded; }
+  } catch { place.textContent = words.not_loaded; }
 }
 on("click", "[data-copy]", async (button) => {
   const words_ = $(button.dataset.copy)?.textContent ?? button.closest(".code").querySelector("pre").textContent;

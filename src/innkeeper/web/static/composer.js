@@ -17,6 +17,7 @@ const send = (other) => {
 const save = () => text.dataset.save && post(text.dataset.save, formOf({ text: text.value })).catch(() => {});
 text.addEventListener("input", () => {
   localStorage.setItem(place, text.value);
+  if (!CSS.supports("field-sizing", "content")) text.rows = Math.min(10, text.value.split("\n").length);
   clearTimeout(saving);
   saving = setTimeout(save, 800);
   propose();
