@@ -1,6 +1,7 @@
 """One process of an agent for all its sessions: started with the first, ended with the last, again when it died."""
 
 import asyncio
+from abc import ABC, abstractmethod
 from typing import Generic, Protocol, TypeVar
 
 
@@ -19,7 +20,7 @@ class Living(Protocol):
 L = TypeVar("L", bound=Living)
 
 
-class OneProcess(Generic[L]):
+class OneProcess(ABC, Generic[L]):
     """A subclass says how it is started."""
 
     def __init__(self) -> None:
@@ -56,6 +57,6 @@ class OneProcess(Generic[L]):
             if one is not None:
                 await one.close()
 
+    @abstractmethod
     async def _start(self) -> L:
         """Raises ProviderError; then nothing of it is left."""
-        raise NotImplementedError
