@@ -34,6 +34,7 @@ class Place:
         )
         self.repository.commit("declares a server")
         trust = f'trusted_workspaces = ["{self.repository.path}"]\n' if trusted else ""
+        self.listed: Mapping[str, Any] = {}
         self.settings: Settings = parse_settings(trust, folder / "config.toml")
 
     async def turn(self, text: str, **config: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -50,6 +51,7 @@ class Place:
                 chat = await client.subscribe_chat(state["defaultChat"])
                 await chat.dispatch(turn_started("t1", text, "2026-01-01T00:00:00.000Z"))
                 done = await chat.wait_for(lambda s: any(turn["id"] == "t1" for turn in s["turns"]))
+                self.listed = await client.request("x-innkeeper/mcp/list", {"channel": uri})
                 return session.state, done["turns"][0]
         finally:
             await host.close(5)
@@ -91,6 +93,7 @@ async def test_a_servers_of_a_repository_that_is_not_trusted_do_not_start_in_the
     _, turn = await place.turn("/tools")
     said = "".join(part["content"] for part in turn["responseParts"] if part["kind"] == "markdown")
     assert "inspect_things" not in said and place.starts() == []
+    assert place.listed["directory"] == place.repository.root.as_uri(), "what a person would trust there (M4.1c)"
 
 
 async def test_in_the_folder_everything_is_as_before(tmp_path: Path) -> None:

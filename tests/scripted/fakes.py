@@ -127,6 +127,9 @@ class FakeMcp:
     def stderr(self, session: str, id: str) -> str:
         return f"what {id} said"
 
+    def trust_directory(self, session: str) -> str | None:
+        return None
+
     def look(self, session: str) -> None:
         self.log.append(("look", session))
 

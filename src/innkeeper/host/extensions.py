@@ -97,6 +97,7 @@ class Extensions:
         return {
             "items": [asdict(report) for report in self._mcp.report(session)],
             "findings": [asdict(finding) for finding in self._mcp.findings(session)],
+            "directory": self._mcp.trust_directory(session),
         }
 
     async def reload(self, asker: Asker, params: Params) -> object:

@@ -112,6 +112,12 @@ class MountedSession:
     def trust_place(self) -> TrustPlace:
         return TrustPlace(self.workspace, self.origin, self.origin_fingerprints)
 
+    @property
+    def trust_directory(self) -> str | None:
+        """The key of the directory that trust belongs to: of a worktree of this host the one that it was made from
+        (M4.1c); None for one that is not local."""
+        return None if self.path is None else self.origin or self.workspace
+
     def grant_key(self, declared: DeclaredServer) -> str:
         """The key under which a grant for the server, or for one of its tools, is stored and looked for (M4.1c)."""
         return self.trust_place.keys(declared)[0]

@@ -304,6 +304,9 @@ class ProjectServers:
             return ()
         return [self._judge.report(found, mount) for mount in self._shown(found)]
 
+    def trust_directory(self, session: str) -> str | None:
+        return found.trust_directory if (found := self._sessions.get(session)) is not None else None
+
     def findings(self, session: str) -> Sequence[DeclarationFinding]:
         """Everything that reading said, of files and of entries."""
         found = self._sessions.get(session)

@@ -10,6 +10,7 @@ Rules
 
 import contextlib
 from collections.abc import Sequence
+from posixpath import normpath
 from typing import Any
 
 from innkeeper.client import ClientError
@@ -23,6 +24,7 @@ from innkeeper.web.mcp_reports import (
     rows_now,
     settings_now,
     tools_name,
+    trust_directory,
     watch,
 )
 from innkeeper.web.mcp_rows import Server, beyond_policy, connectable, summary
@@ -105,13 +107,13 @@ class McpPanel:
     def _trust(self, rows: Sequence[Server]) -> dict[str, Any]:
         settings = settings_now(self.ask.link, self.session)
         hot = settings.get("settings") or {}
-        directory = self._directory()
+        directory = trust_directory(self.ask.link.peek(list_name(self.session)) or {})
         ours = [row for row in rows if row.project and row.command and row.transport == "stdio"]
         starts = [row.command for row in ours if row.status in ("not allowed", "needs a new grant")]
         again = [row.command for row in ours if row.status in ("failed", "reconnecting")]
         return {
             "everywhere": hot.get("trust_mode") == "all",
-            "on": directory in (hot.get("trusted_workspaces") or ()),
+            "on": any(normpath(one) == directory for one in hot.get("trusted_workspaces") or ()),
             "possible": directory is not None,
             "custom": summary(rows).custom,
             "starts": starts,

@@ -91,3 +91,10 @@ def directory_of(state: Answer) -> str | None:
     found = state.get("workingDirectories") or ()
     path = local_path(str(found[0])) if found else ""
     return path if path.startswith("/") else None
+
+
+def trust_directory(listed: Answer) -> str | None:
+    """The local path of the directory to which trust belongs: for a worktree of this host the one that it was made
+    from (M4.1c). `listed` is what `mcp/list` answered."""
+    path = local_path(str(listed.get("directory") or ""))
+    return path if path.startswith("/") else None

@@ -8,15 +8,16 @@ Rules
 """
 
 from collections.abc import Mapping, Sequence
+from posixpath import normpath
 from typing import Any
 
 from innkeeper.web.asking import Actions, Ask, Done, Problem
 from innkeeper.web.mcp_reports import (
     change_settings,
-    directory_of,
     list_name,
     settings,
     tools_name,
+    trust_directory,
 )
 from innkeeper.web.mcp_rows import servers
 from innkeeper.web.names import session_path, session_uri
@@ -113,7 +114,7 @@ async def disconnect_all(ask: Ask) -> Done:
 async def trust(ask: Ask) -> Done:
     """Always trust this workspace, or no longer (M4.4: only a person's act does)."""
     session = session_of(ask)
-    directory = directory_of(await ask.link.state(session))
+    directory = trust_directory(await _listed(ask, session))
     if directory is None:
         raise Problem(ask.reader.t("web.mcp.trust.remote"), code="REMOTE_WORKSPACE")
     known = await settings(ask.link, after=session)
@@ -122,7 +123,7 @@ async def trust(ask: Ask) -> Done:
     if ask.field("on"):
         edits = [{"op": "insert", "path": ["trusted_workspaces", len(trusted)], "value": directory}]
     else:
-        found = [place for place, one in enumerate(trusted) if one == directory]
+        found = [place for place, one in enumerate(trusted) if normpath(one) == directory]
         edits = [{"op": "delete", "path": ["trusted_workspaces", place]} for place in reversed(found)]
     if edits:
         await change_settings(ask.link, ask.field("revision"), edits)
