@@ -127,6 +127,14 @@ def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
 
 
 @pytest.fixture(scope="module")
+def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the pages of the target pictures go: the folder that `INNKEEPER_SHOTS` names."""
+    folder = Path(os.environ.get("INNKEEPER_SHOTS") or tmp_path_factory.mktemp("shots"))
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     """Chromium, once for the tests of a module: while Playwright runs, its loop is this thread's, and no test with a
     loop of its own could follow."""

@@ -1,24 +1,31 @@
 """The first start: what is missing of each agent, a folder, the first message (design, ui.md §4)."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+from browser.mcp_project import write
 from browser.scans import serious
 
 
 @pytest.fixture(scope="module", autouse=True)
 def missing(stage: Any) -> None:
-    """Codex is not signed in; the folder declares two servers in one file."""
+    """Codex is not signed in; the folder declares five servers in four files."""
     (stage.home / "missing-codex").write_text("AGENT_LOGIN_MISSING\nNot signed in.\ncodex login")
-    servers = {"ledger": {"command": "true"}, "<b>x</b>": {"command": "true"}}
+    write(stage.project)
+    servers = {"<b>x</b>": {"command": "true"}, "ledger": {"command": "true"}}
     (stage.project / ".mcp.json").write_text(json.dumps({"mcpServers": servers}))
     stage.restart()
 
 
-def test_the_first_page_has_three_steps_with_the_remedy_of_each_agent(tab: Any) -> None:
+def test_the_first_page_has_three_steps_with_the_remedy_of_each_agent(tab: Any, shots: Path) -> None:
     page = tab("/")
+    page.locator("#folder").fill("~/work/shop")
+    page.locator("#first-folder .note").wait_for()
+    page.wait_for_timeout(200)
+    page.screenshot(path=str(shots / "empty-state-light.png"))
     assert page.get_by_role("heading", name="Start your first session").is_visible()
     codex = page.locator(".agent-row", has_text="Codex")
     assert codex.locator("code").inner_text() == "codex login"
@@ -42,9 +49,10 @@ def test_a_folder_says_what_it_declares_and_a_wrong_one_why_it_is_none(tab: Any)
     page.locator("#folder").fill("~/work/shop")
     note = page.locator("#first-folder .note")
     note.wait_for()
-    assert "declares 2 MCP servers in 1 file" in note.inner_text()
+    assert "declares 5 MCP servers in 4 files" in note.inner_text()
     page.get_by_role("button", name="See them").click()
-    assert page.locator("#declared b").all_inner_texts() == ["<b>x</b>", "ledger"]
+    names = page.locator("#declared b").all_inner_texts()
+    assert names == ["<b>x</b>", "docs", "ledger", "playwright", "sentry"]
     page.locator("#folder").fill("shop")
     page.locator("#new-config [role=alert]").wait_for()
     assert page.locator("#first-folder .note").count() == 0

@@ -1,11 +1,11 @@
 """The pages with the content of the target pictures, at their sizes (issue 7 B.6).
 
 Each test makes one picture's page from real parts, checks what must be in it, and writes its screenshot: below the
-folder that `INNKEEPER_SHOTS` names, so that it can be laid beside the target, else where pytest keeps files.
+folder that `INNKEEPER_SHOTS` names, so that it can be laid beside the target, else where pytest keeps files. The first
+start is in `test_first_start.py`, since it needs a host without sessions.
 """
 
 import asyncio
-import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -32,13 +32,6 @@ OTHERS = (
 
 def git(folder: Path, *words: str) -> None:
     subprocess.run(["git", "-c", "user.name=A", "-c", "user.email=a@b.c", *words], cwd=folder, check=True)
-
-
-@pytest.fixture(scope="module")
-def shots(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = Path(os.environ.get("INNKEEPER_SHOTS") or tmp_path_factory.mktemp("shots"))
-    folder.mkdir(parents=True, exist_ok=True)
-    return folder
 
 
 @pytest.fixture(scope="module")
@@ -260,15 +253,3 @@ def test_the_settings_in_chinese(stage: Any, tab: Any, work: dict[str, str], sho
     page.get_by_text("信任方式").first.wait_for()
     assert "~/work/ledger" in page.locator("#main").inner_text() and "browser" in page.locator("#main").inner_text()
     picture(page, shots, "settings-zh-dark")
-
-
-def test_the_first_start(tab: Any, work: dict[str, str], shots: Path, stage: Any) -> None:
-    (stage.home / "missing-codex").write_text("AGENT_LOGIN_MISSING\nNot signed in.\ncodex login")
-    page = tab("/welcome", **WIDE)
-    page.get_by_role("button", name="Look again").click()
-    page.locator(".agent-row.is-warn").wait_for()
-    page.locator("#folder").fill("~/work/shop")
-    page.locator("#first-folder .note").wait_for()
-    assert "5 MCP servers in 4 files" in page.locator("#first-folder").inner_text()
-    picture(page, shots, "empty-state-light")
-    (stage.home / "missing-codex").unlink()
