@@ -28,8 +28,8 @@ def test_doctor_finds_everything_at_once_and_says_so_in_json(inside: Any) -> Non
     assert found["version"] == 1
     ids = [check["id"] for check in found["checks"]]
     for id in (
-        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "grammar", "web", "configuration",
-        "data", "lock", "port", "disk", "openFiles", "watches", "agent.console",
+        "platform", "python", "installation", "libraries", "mcp", "extra.speed", "git", "grammar", "web",
+        "configuration", "data", "lock", "port", "disk", "openFiles", "watches", "agent.console",
     ):  # fmt: skip
         assert id in ids
     assert {check["state"] for check in found["checks"]} <= {"ok", "warn", "fail"}

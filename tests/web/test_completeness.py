@@ -30,7 +30,22 @@ def test_templates_compile_and_their_texts_are_in_both_languages() -> None:
 
 def test_no_template_has_words_of_its_own() -> None:
     """What a person reads comes from the catalogue; names of the product and of keys are no words."""
-    names = {"readonly", "list", "ledger", "English", "中文", "Innkeeper", "Alt", "Enter", "Shift", "Ctrl", "Esc", "MCP", "JSON", "HTTP"}
+    names = {
+        "readonly",
+        "list",
+        "ledger",
+        "English",
+        "中文",
+        "Innkeeper",
+        "Alt",
+        "Enter",
+        "Shift",
+        "Ctrl",
+        "Esc",
+        "MCP",
+        "JSON",
+        "HTTP",
+    }
     for name in TEMPLATES:
         source = (TEMPLATE_FOLDER / name).read_text(encoding="utf-8")
         plain = re.sub(r"\{%.*?%\}|\{\{.*?\}\}|\{#.*?#\}", " ", source, flags=re.DOTALL)
