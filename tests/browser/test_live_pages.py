@@ -41,7 +41,7 @@ def test_two_browsers_on_one_session_show_the_same(stage: Any, tab: Any) -> None
     for page in (one, two, late):
         expect(page.locator("h1")).to_have_text("Renamed")
         page.locator(".turn-end").nth(2).wait_for()
-        expect(page.locator("#sessions .unread")).to_have_count(0)
+        expect(page.locator('#sessions [aria-current="page"].unread')).to_have_count(0)
     late.reload()
     expect(late.locator("h1")).to_have_text("Renamed")
     shown = [page.evaluate(SHOWN) for page in (one, two, late)]
