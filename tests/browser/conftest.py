@@ -10,7 +10,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable, Coroutine, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -198,12 +197,3 @@ def tab(stage: Stage, browser: Any) -> Iterator[Callable[..., Any]]:
         yield open_tab
     complaints = [complaint for one in tabs for complaint in one.complaints]
     assert not complaints, complaints
-
-
-def beside(work: Callable[[], T]) -> T:
-    """Runs `work` in another thread and waits for it."""
-    found: list[T] = []
-    thread = threading.Thread(target=lambda: found.append(work()))
-    thread.start()
-    thread.join(30)
-    return found[0]
