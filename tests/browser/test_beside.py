@@ -202,6 +202,7 @@ def test_axe_finds_nothing_in_the_drawers(changed: str, tab: Any, theme: str, la
         page.evaluate(CHOOSE, drawer)
         page.locator(f".drawer.{drawer.partition(':')[0].replace('terminal', 'terminals')}").wait_for()
         page.wait_for_timeout(300)
+        page.wait_for_function("document.querySelector('#drawer').getAnimations().length === 0")
         assert serious(page, "#drawer") == [], drawer
 
 

@@ -222,4 +222,5 @@ def test_axe_finds_nothing_on_the_page_and_in_its_drawer(
     assert serious(page) == []
     page.locator("[data-why]").first.click()
     page.locator(".why").wait_for()
+    page.wait_for_function("document.querySelector('#drawer').getAnimations().length === 0")
     assert serious(page) == []
