@@ -28,7 +28,8 @@ def test_presets_are_ticked_on_and_off_and_act_at_once(stage: Any, tab: Any) -> 
     """M9.2: saved at once, in the file's own words; the order stays."""
     page = tab("/settings/mcp")
     codex = page.locator(".setting-row", has_text=".codex/config.toml").get_by_role("checkbox")
-    codex.uncheck()
+    with page.expect_response("**/settings/mcp/builtin"):
+        codex.uncheck()
     until(page, stage, lambda found: found.get("enabled_builtins") == ["root", "vscode", "cursor", "gemini"])
     codex.check()
     until(page, stage, lambda found: found["enabled_builtins"] == ["root", "vscode", "codex", "cursor", "gemini"])
@@ -148,7 +149,8 @@ def test_a_broken_file_says_that_the_last_good_settings_apply(stage: Any, tab: A
 
 def test_the_policy_for_names_that_collide_is_a_choice_of_three(stage: Any, tab: Any) -> None:
     page = tab("/settings/mcp")
-    page.locator("label.segment", has_text="Take the first").click()
+    with page.expect_response("**/settings/mcp/conflict"):
+        page.locator("label.segment", has_text="Take the first").click()
     until(page, stage, lambda found: found.get("conflict_policy") == "first-wins")
     page.get_by_role("radio", name="Take the first").press("ArrowLeft")
     until(page, stage, lambda found: found.get("conflict_policy") == "error")

@@ -22,8 +22,8 @@ SESSIONS_LOOKED_AT = 20
 
 
 async def _change(ask: Ask, *edits: Edit, confirmed: bool = False) -> Done:
-    await change_settings(ask.link, ask.field("revision"), list(edits), confirmed=confirmed)
-    return Done(HERE)
+    now = await change_settings(ask.link, ask.field("revision"), list(edits), confirmed=confirmed)
+    return Done(HERE, answer={"revision": now["revision"]})
 
 
 async def _hot(ask: Ask) -> Mapping[str, Any]:

@@ -13,6 +13,7 @@ function take({ pieces = {}, fresh = {} }) {
 }
 document.addEventListener("sent", ({ target, detail: { told } }) => {
   take(told);
+  if (told.revision) for (const field of document.querySelectorAll("[name=revision]")) field.value = told.revision;
   if (target.id === "edit-form") { begin(told.name); $("tab-form")?.focus(); }
   if (target.closest("#edit-delete")) show("view=manage", "");
   if (target.id === "edit-copy-form" && told.query) show(new URLSearchParams(told.query), told.name);
@@ -203,8 +204,9 @@ document.addEventListener("keydown", (event) => {
 }, true);
 
 // Settings: looked at again while they are shown, and a choice that was not confirmed goes back
-if (document.querySelector("[data-settings]"))
-  setInterval(() => document.hidden || choose("settings", String(Date.now())), 3000);
+const { base, page } = document.body.dataset;
+const again = () => post(`${base}/-/choose`, formOf({ page, name: "settings", value: String(Date.now()) })).catch(() => {});
+if (document.querySelector("[data-settings]")) setInterval(() => document.hidden || again(), 3000);
 document.addEventListener("close", ({ target }) => {
   if (target.id === "trust-all") $("trust-form").reset();
 }, true);
