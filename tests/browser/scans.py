@@ -20,3 +20,10 @@ def serious(page: Any, *within: str) -> list[str]:
         for violation in found["violations"]
         for node in violation["nodes"]
     ]
+
+
+STILL = (
+    "Promise.all(document.getAnimations().filter((one) => one.effect.getComputedTiming().iterations !== Infinity)"
+    ".map((one) => one.finished))"
+)
+"""Done when nothing fades in any more: colours are judged at rest. (Spinners turn for ever.)"""

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from browser.scans import serious
+from browser.scans import STILL, serious
 
 HOSTILE = '<img src=x onerror="document.title=1">'
 
@@ -202,7 +202,7 @@ def test_axe_finds_nothing_in_the_drawers(changed: str, tab: Any, theme: str, la
         page.evaluate(CHOOSE, drawer)
         page.locator(f".drawer.{drawer.partition(':')[0].replace('terminal', 'terminals')}").wait_for()
         page.wait_for_timeout(300)
-        page.wait_for_function("document.querySelector('#drawer').getAnimations().length === 0")
+        page.evaluate(STILL)
         assert serious(page, "#drawer") == [], drawer
 
 

@@ -9,7 +9,7 @@ import pytest
 
 from browser.conftest import TOKEN
 from browser.editor_client import Editor
-from browser.scans import serious
+from browser.scans import STILL, serious
 
 HOSTILE = '<img src=x onerror="document.title=1">'
 
@@ -129,7 +129,7 @@ def test_the_tree_is_operated_by_keys(session: str, tab: Any) -> None:
     """ui.md §6: rows by arrows, → and ← open, close and go into the switches, w tells why."""
     page = tab(session + "/customizations")
     first = page.locator("tr.tree-row").first
-    page.wait_for_function("document.querySelector('tr.tree-row').tabIndex === 0")
+    page.locator('tr.tree-row[tabindex="0"]').first.wait_for()
     first.focus()
     page.keyboard.press("ArrowLeft")
     page.locator("tr.tree-row[aria-expanded=false]").wait_for()
@@ -222,5 +222,5 @@ def test_axe_finds_nothing_on_the_page_and_in_its_drawer(
     assert serious(page) == []
     page.locator("[data-why]").first.click()
     page.locator(".why").wait_for()
-    page.wait_for_function("document.querySelector('#drawer').getAnimations().length === 0")
+    page.evaluate(STILL)
     assert serious(page) == []
