@@ -36,19 +36,30 @@ def kill_rounds() -> int:
 
 
 REAL_PARTS = frozenset(
-    {"app", "browser", "cli", "client", "e2e", "edge", "host", "mcp", "providers", "settings", "store", "workspace"}
+    {
+        *("app", "browser", "cli", "client", "contributions", "e2e", "edge", "editing", "host", "mcp", "providers"),
+        *("repository", "settings", "store", "workspace"),
+    }
 )
 """Folders of tests that start processes and sockets, whose bounded waits a busy machine can outlast."""
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """In CI a test with real parts that fails is run once more, and counted as rerun; pure ones never are."""
-    if os.environ.get("CI") != "true":
-        return
+    """In CI a test with real parts that fails is run once more, and counted as rerun; pure ones never are. Tests of one
+    page share a host, so those of a browser keep the order in which they are written."""
+    pages = [item for item in items if folder_of(item) == "browser"]
+    ordered = iter(sorted(pages, key=lambda item: (str(item.path), item.reportinfo()[1] or 0)))
+    items[:] = [next(ordered) if folder_of(item) == "browser" else item for item in items]
     for item in items:
-        folder = item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
-        if folder in REAL_PARTS:
-            item.add_marker(pytest.mark.flaky(reruns=1))
+        if folder_of(item) == "browser":
+            item.add_marker(pytest.mark.timeout(240))
+        if os.environ.get("CI") == "true" and folder_of(item) in REAL_PARTS:
+            item.add_marker(pytest.mark.flaky(reruns=2 if folder_of(item) == "browser" else 1))
+
+
+def folder_of(item: pytest.Item) -> str:
+    return item.path.relative_to(TESTS).parts[0] if item.path.is_relative_to(TESTS) else ""
 
 
 def pytest_configure(config: pytest.Config) -> None:

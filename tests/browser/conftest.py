@@ -140,6 +140,7 @@ def browser() -> Iterator[Any]:
     if CHROMIUM is None:
         pytest.skip("no Chromium is installed (Debian: apt-get install chromium)")
     playwright = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency")
+    playwright.expect.set_options(timeout=20_000)
     with playwright.sync_playwright() as running:
         found = running.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
         yield found
@@ -187,7 +188,7 @@ def tab(stage: Stage, browser: Any) -> Iterator[Callable[..., Any]]:
                 **more,
             )
             open_contexts.callback(context.close)
-            context.set_default_timeout(5000)
+            context.set_default_timeout(20_000)
             page = context.new_page()
             opened = Tab(page, stage.url)
             tabs.append(opened)
