@@ -47,10 +47,10 @@ REAL_PARTS = frozenset(
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """In CI a test with real parts that fails is run once more, and counted as rerun; pure ones never are. Tests of one
-    page share a host, so those of a browser keep the order in which they are written."""
+    page share a host, so those of a browser come last and in the order in which they are written."""
     pages = [item for item in items if folder_of(item) == "browser"]
-    ordered = iter(sorted(pages, key=lambda item: (str(item.path), item.reportinfo()[1] or 0)))
-    items[:] = [next(ordered) if folder_of(item) == "browser" else item for item in items]
+    pages.sort(key=lambda item: (str(item.path), item.reportinfo()[1] or 0))
+    items[:] = [*(item for item in items if folder_of(item) != "browser"), *pages]
     for item in items:
         if folder_of(item) == "browser":
             item.add_marker(pytest.mark.timeout(240))
