@@ -69,7 +69,7 @@ def test_trusting_everything_needs_a_second_confirmation_with_the_commands(
     page = tab("/settings/mcp")
     page.locator("[type=radio][value=all]").check()
     dialog = page.locator("#trust-all")
-    dialog.locator("li", has_text="sentry-mcp serve").wait_for()
+    dialog.locator("li", has_text=str(tmp_path)).filter(has_text="sentry-mcp serve").first.wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     assert page.get_by_role("radio", name="Manual").is_checked() and "trust_mode" not in stored(stage)
     page.locator("[type=radio][value=all]").check()
