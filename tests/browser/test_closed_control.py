@@ -29,6 +29,7 @@ def test_questions_are_answered_in_the_chat(stage: Any, tab: Any) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Always allow this tool").click()
     page.get_by_text("All answered.").wait_for()
+    assert page.get_by_role("button", name="Always allow this tool").count() == 0, "the question is folded"
 
 
 def test_no_management_address_answers(stage: Any, tab: Any) -> None:

@@ -1,10 +1,10 @@
 import pytest
 
-from innkeeper.host.backings import local_path
 from innkeeper.host.config import complete_values, host_properties, problem, whole_schema
 from innkeeper.protocol.check import check
 from innkeeper.protocol.errors import RpcError
 from innkeeper.protocol.session.state import SessionConfigSchema
+from innkeeper.protocol.uris import local_path
 
 
 def test_the_hosts_properties_cannot_be_redefined_by_an_agent():

@@ -13,7 +13,6 @@ from typing import Any, Final
 
 from innkeeper.contributions.spi import HydratedChat
 from innkeeper.engine.effects import Act, Create
-from innkeeper.host.backings import local_path
 from innkeeper.host.commands import Asker, Handler
 from innkeeper.host.core import Core
 from innkeeper.host.faults import bad_params
@@ -25,7 +24,7 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import BACKINGS, CHAT_CONFIG
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import ALREADY_EXISTS, NOT_FOUND, PERMISSION_DENIED, RpcError
-from innkeeper.protocol.uris import ROOT, chat_uri, is_uri
+from innkeeper.protocol.uris import ROOT, chat_uri, is_uri, local_path
 from innkeeper.providers.spi import Adopted, Adopting, ProviderError, Transcript
 
 Params = Mapping[str, Any]

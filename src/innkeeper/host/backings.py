@@ -10,22 +10,14 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Protocol
-from urllib.parse import unquote, urlsplit
 
 from innkeeper.host.core import Core
 from innkeeper.ports.customizations import Eligible
+from innkeeper.protocol.uris import local_path
 from innkeeper.providers.spi import Provider, ProviderError, ProviderSession, SessionOpening
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
-
-
-def local_path(uri: str) -> str | None:
-    """The path of a `file:` URI of this machine; None for everything else."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        return None
-    return unquote(parts.path)
 
 
 class Handing(Protocol):

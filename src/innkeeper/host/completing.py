@@ -14,11 +14,11 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 from urllib.parse import quote
 
-from innkeeper.host.backings import local_path
 from innkeeper.host.commands import Asker, Handler
 from innkeeper.host.core import Core
 from innkeeper.host.faults import no_chat
 from innkeeper.ports.files import Entry, FileFault, Files
+from innkeeper.protocol.uris import local_path
 
 COMPLETION_METHODS = frozenset({"completions"})
 TRIGGERS: Final = ("/", "@")

@@ -16,7 +16,7 @@ from urllib.parse import quote
 from innkeeper.engine.effects import Act, Also, Create, Drop
 from innkeeper.host import config, listing
 from innkeeper.host.attachments import Attachments
-from innkeeper.host.backings import Backings, local_path
+from innkeeper.host.backings import Backings
 from innkeeper.host.changesets.service import Changesets
 from innkeeper.host.core import Core, act
 from innkeeper.host.customizations.service import Customizations
@@ -34,7 +34,7 @@ from innkeeper.limits import SESSION_PAGE, SESSION_PAGE_MAX
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import PROVIDER_NOT_FOUND, SESSION_ALREADY_EXISTS, RpcError
-from innkeeper.protocol.uris import ROOT, chat_uri, is_uri
+from innkeeper.protocol.uris import ROOT, chat_uri, is_uri, local_path
 from innkeeper.providers.spi import Provider, ProviderError
 from innkeeper.texts import text
 

@@ -2,7 +2,7 @@
 
 import re
 from typing import Final
-from urllib.parse import quote
+from urllib.parse import quote, unquote, urlsplit
 
 from innkeeper.protocol.types import URI
 
@@ -18,6 +18,12 @@ def is_uri(text: object) -> bool:
     Lenient on purpose: real peers use schemes and forms of their own, `agenthost:/terminal/1` for one (AHP §15).
     """
     return type(text) is str and _ABSOLUTE.fullmatch(text) is not None
+
+
+def local_path(uri: str) -> str | None:
+    """The path of a `file:` URI of this machine; None for everything else."""
+    parts = urlsplit(uri)
+    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
 
 
 def session_uri(id: str) -> URI:

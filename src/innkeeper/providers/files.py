@@ -13,6 +13,7 @@ from typing import Final
 from urllib.parse import unquote, urlsplit
 
 from innkeeper.ports.customizations import EligiblePlugin
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 
@@ -24,8 +25,7 @@ def local(uri: str, plugin: EligiblePlugin | None = None) -> str | None:
     """The path of an item on this machine; what a client's plugin contains lies below the copy of that plugin."""
     if plugin is not None and uri.startswith(plugin.uri) and urlsplit(plugin.uri).scheme != "file":
         return posixpath.join(plugin.path, unquote(uri[len(plugin.uri) :]).lstrip("/"))
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
+    return local_path(uri)
 
 
 def safe(name: str) -> str:

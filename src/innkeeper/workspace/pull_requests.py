@@ -13,9 +13,10 @@ import signal
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 from innkeeper.ports.pull_requests import PullRequest
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 
@@ -33,7 +34,7 @@ class GhPullRequests:
         self._seconds = seconds
 
     async def of_branch(self, directory: str) -> PullRequest | None:
-        path = _path(directory)
+        path = local_path(directory)
         if path is None:
             return None
         try:
@@ -81,8 +82,3 @@ def read_answer(out: bytes) -> PullRequest | None:
     if not (isinstance(number, int) and isinstance(title, str) and web and isinstance(state, str)):
         return None
     return PullRequest(number, title[:500], url, state)
-
-
-def _path(uri: str) -> str | None:
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None

@@ -16,6 +16,7 @@ from innkeeper.contributions.chat_surface.lines import FILE_BYTES, excerpt
 from innkeeper.contributions.spi import Addition, Context, Contribution, OutgoingTurn
 from innkeeper.ports.contributed import SURFACE, Channels
 from innkeeper.ports.files import FileFault, Files
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 
@@ -53,7 +54,7 @@ class ChatSurface(Contribution):
 
     async def _block(self, turn: OutgoingTurn, target: str) -> str | None:
         attachment = chosen([a for a in turn.message.get("attachments") or () if "selection" in a], target)
-        path = None if attachment is None else _path(str(attachment["uri"]))
+        path = None if attachment is None else local_path(str(attachment["uri"]))
         if attachment is None or path is None:
             return None
         try:
@@ -72,10 +73,3 @@ def chosen(selections: list[Any], target: str) -> Any | None:
     if of_target is not None or target or len(selections) != 1:
         return of_target
     return selections[0] if selections[0].get("uri") else None
-
-
-def _path(uri: str) -> str | None:
-    from urllib.parse import unquote, urlsplit
-
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None

@@ -21,7 +21,6 @@ from urllib.parse import unquote, urlsplit
 from uuid import NAMESPACE_URL, uuid5
 
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.outcomes import ClientGone, ClientRefused, ClientTimeout
 from innkeeper.limits import (
     ATTACHMENT_BYTES,
@@ -32,7 +31,7 @@ from innkeeper.limits import (
 )
 from innkeeper.ports.attachments import AttachmentFault, AttachmentStore
 from innkeeper.ports.files import FileFault, Files
-from innkeeper.protocol.uris import ROOT
+from innkeeper.protocol.uris import ROOT, local_path
 
 log = logging.getLogger(__name__)
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.changesets.attribution import Shown, attribute, net, reported_only
 from innkeeper.host.changesets.book import ABSENT, Book, Content, Edit, Known, TurnRecord
 from innkeeper.host.changesets.books import Books
@@ -29,6 +28,7 @@ from innkeeper.host.views import State, find_turn
 from innkeeper.limits import CHANGESET_FILES
 from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.git import Changes, GitError, GitRepositories, GitTrees, Repository
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 

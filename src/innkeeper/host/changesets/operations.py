@@ -13,7 +13,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.changesets.book import path_of
 from innkeeper.host.changesets.catalogue import Name
 from innkeeper.host.changesets.checkpoints import Checkpoints, prefix_of
@@ -25,6 +24,7 @@ from innkeeper.host.faults import bad_params
 from innkeeper.limits import CHANGESET_FILES
 from innkeeper.ports.git import FileChange, GitRepositories, GitTrees, GitWork
 from innkeeper.protocol.errors import CONFLICT, NOT_FOUND, RpcError
+from innkeeper.protocol.uris import local_path
 from innkeeper.texts import Lang, text
 
 Params = Mapping[str, Any]

@@ -15,7 +15,6 @@ from typing import Any, Final
 
 from innkeeper.engine.effects import Act, Change, ChannelIdle, Create, Drop, Released, Subscribed
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.changesets.books import Books
 from innkeeper.host.changesets.catalogue import Name, chat_catalogue, name_of, session_catalogue
 from innkeeper.host.changesets.checkpoints import Checkpoints
@@ -33,6 +32,7 @@ from innkeeper.ports.changes import Outcome
 from innkeeper.ports.edits import EditStore
 from innkeeper.ports.files import Files
 from innkeeper.ports.git import Git, GitError
+from innkeeper.protocol.uris import local_path
 from innkeeper.texts import Lang, text
 
 log = logging.getLogger(__name__)

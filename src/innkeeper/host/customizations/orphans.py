@@ -13,13 +13,13 @@ from collections.abc import Mapping
 from innkeeper.customizations.enablement import Overlay
 from innkeeper.customizations.retention import Slot, report_orphans
 from innkeeper.engine.effects import Also
-from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core
 from innkeeper.host.outcomes import StorageFailed
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.decisions import Decision
 from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.notes import Notes
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 

@@ -25,7 +25,6 @@ from innkeeper.customizations.publishing import Published
 from innkeeper.customizations.resolution import Resolution
 from innkeeper.customizations.retention import of_session
 from innkeeper.engine.effects import Act, Also
-from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core, act
 from innkeeper.host.customizations.changes import changes
 from innkeeper.host.customizations.copies import ClientCopies
@@ -41,6 +40,7 @@ from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.mcp import ToggleRefused
 from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.watches import Watches
+from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
 

@@ -15,7 +15,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core
 from innkeeper.host.local_commands.words import PREFIX, shell_command
 from innkeeper.host.outcomes import StorageFailed
@@ -28,7 +27,7 @@ from innkeeper.ports.terminals import Terminals
 from innkeeper.protocol.chat.state import ToolCallResult
 from innkeeper.protocol.chat.tools import ToolResultContent
 from innkeeper.protocol.errors import RpcError
-from innkeeper.protocol.uris import terminal_uri
+from innkeeper.protocol.uris import local_path, terminal_uri
 from innkeeper.texts import Lang, text
 
 if TYPE_CHECKING:

@@ -17,7 +17,6 @@ from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Change, Create, Drop, Released
 from innkeeper.errors import HostError
-from innkeeper.host.backings import local_path
 from innkeeper.host.commands import Asker, Handler
 from innkeeper.host.core import Core, act
 from innkeeper.host.faults import bad_params
@@ -27,7 +26,7 @@ from innkeeper.limits import TERMINALS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.terminals import Opening, Size, Terminals
 from innkeeper.protocol.errors import ALREADY_EXISTS, CONFLICT, NOT_FOUND, RpcError
-from innkeeper.protocol.uris import ROOT, is_uri
+from innkeeper.protocol.uris import ROOT, is_uri, local_path
 
 if TYPE_CHECKING:
     from innkeeper.host.terminals.live import LiveTerminal, Shown

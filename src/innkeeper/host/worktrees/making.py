@@ -17,11 +17,11 @@ from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import quote
 
-from innkeeper.host.backings import local_path
 from innkeeper.host.worktrees.naming import MIDDLE, TRIES, candidates, slug
 from innkeeper.host.worktrees.records import NotWritten, Record, Records
 from innkeeper.ports.git import Git, GitError, Repository
 from innkeeper.ports.worktrees import Folders
+from innkeeper.protocol.uris import local_path
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 

@@ -17,7 +17,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from innkeeper.engine.effects import Act, Change, Released
-from innkeeper.host.backings import local_path
 from innkeeper.host.core import Core
 from innkeeper.host.driver import Observed
 from innkeeper.host.views import active_turn
@@ -36,6 +35,7 @@ from innkeeper.ports.ids import Ids
 from innkeeper.ports.notes import Notes
 from innkeeper.ports.worktrees import Folders
 from innkeeper.protocol.status import ACTIVITY_MASK, IN_PROGRESS, IS_ARCHIVED
+from innkeeper.protocol.uris import local_path
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 

@@ -4,7 +4,6 @@ import base64
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, cast
-from urllib.parse import unquote, urlsplit
 
 from innkeeper.protocol.chat.state import Message, ToolCallResult, ToolResultContent, Turn
 from innkeeper.texts import text
@@ -138,8 +137,3 @@ def _text(given: str) -> ToolResultContent:
     if len(given) > CHARACTERS:
         given = f"{given[:CHARACTERS]}\n{text('acp.cut', n=len(given))}"
     return {"type": "text", "text": given}
-
-
-def local(uri: str) -> str | None:
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None

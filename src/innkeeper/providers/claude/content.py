@@ -9,9 +9,9 @@ import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePath
 from typing import Any, Final, cast
-from urllib.parse import unquote, urlsplit
 
 from innkeeper.protocol.chat.state import Message, ToolCallResult
+from innkeeper.protocol.uris import local_path
 from innkeeper.texts import text
 
 CHARACTERS: Final = 256 * 1024
@@ -61,10 +61,10 @@ def _embedded(label: str, type: str, data: str) -> list[dict[str, Any]]:
 
 def _referred(label: str, uri: str, selection: object) -> list[dict[str, Any]]:
     """A file by reference; the agent reads it with its own tools, an image is given to it at once. Off the loop."""
-    parts = urlsplit(uri)
-    if parts.scheme != "file":
+    local = local_path(uri)
+    if local is None:
         return [_text(f"Attached: {label} at {uri}")]
-    path = Path(unquote(parts.path))
+    path = Path(local)
     type = _SUFFIXES.get(path.suffix.lower())
     if type is not None:
         try:

@@ -15,10 +15,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
 from innkeeper.ports.customizations import Eligible, EligibleLeaf
 from innkeeper.ports.endpoints import EndpointOffer
+from innkeeper.protocol.uris import local_path
 
 OWN: Final = frozenset({"codex", "shared"})
 """Ecosystems that are Codex's. What of them is in the person's own `.codex` it does not find: its home is ours."""
@@ -49,11 +49,6 @@ class Reading:
     """Name to description and path of its configuration."""
     servers: Mapping[str, tuple[str, Mapping[str, Any]]] = field(default_factory=dict, repr=False)
     """Servers that plugins bring: name to customization and what Codex starts."""
-
-
-def local(uri: str) -> str | None:
-    parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
 
 
 def thread_config(
@@ -99,7 +94,7 @@ def thread_config(
 
 
 def _withheld_skills(eligible: Eligible) -> list[str]:
-    paths = (local(item.uri) for item in eligible.withheld if item.type == "skill")
+    paths = (local_path(item.uri) for item in eligible.withheld if item.type == "skill")
     return sorted({path for path in paths if path is not None})
 
 
@@ -115,7 +110,7 @@ def rules_to_read(eligible: Eligible, directory: str, theirs: Path | None) -> li
     return [
         leaf
         for leaf in eligible.leaves_of("rule")
-        if (path := local(leaf.uri)) is not None
+        if (path := local_path(leaf.uri)) is not None
         and ((leaf.plugin is not None and _always(leaf)) or _is_project_doc(path, directory) or _below(path, theirs))
     ]
 
@@ -138,7 +133,7 @@ def skills_to_name(eligible: Eligible, theirs: Path | None) -> list[EligibleLeaf
     return [
         leaf
         for leaf in eligible.leaves_of("skill")
-        if leaf.plugin is not None or (leaf.ecosystem in OWN and _below(local(leaf.uri) or "", theirs))
+        if leaf.plugin is not None or (leaf.ecosystem in OWN and _below(local_path(leaf.uri) or "", theirs))
     ]
 
 
@@ -148,7 +143,7 @@ def instructions(eligible: Eligible, reading: Reading, theirs: Path | None) -> l
     skills = skills_to_name(eligible, theirs)
     if skills:
         lines = [
-            f"- {leaf.name}: {leaf.definition.get('description') or leaf.name} (file: {local(leaf.uri)})"
+            f"- {leaf.name}: {leaf.definition.get('description') or leaf.name} (file: {local_path(leaf.uri)})"
             for leaf in skills
         ]
         said.append(

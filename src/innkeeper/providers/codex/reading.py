@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, EligibleServer
-from innkeeper.providers.codex.enablement import Reading, local, role_file, roles_to_read, rules_to_read
+from innkeeper.protocol.uris import local_path
+from innkeeper.providers.codex.enablement import Reading, role_file, roles_to_read, rules_to_read
 from innkeeper.wire.json import JsonError, decode
 
 log = logging.getLogger(__name__)
@@ -55,7 +56,7 @@ def brought(eligible: Eligible, mounted: Collection[str]) -> dict[str, tuple[str
 
 
 def _server(server: EligibleServer, plugin: EligiblePlugin) -> Mapping[str, Any] | None:
-    path = local(server.uri)
+    path = local_path(server.uri)
     try:
         entry: Any = decode(Path(path or "").read_bytes())
         for step in server.pointer:
@@ -88,7 +89,7 @@ def _rooted(value: Any, root: str) -> Any:
 
 
 def _words(leaf: EligibleLeaf) -> tuple[str | None, str]:
-    path = local(leaf.uri)
+    path = local_path(leaf.uri)
     try:
         return path, _body(Path(path or "").read_text(encoding="utf-8", errors="replace"))[:RULE_CHARACTERS]
     except OSError as error:
@@ -106,7 +107,7 @@ def _body(words: str) -> str:
 
 def _role(leaf: EligibleLeaf, roles: Path) -> tuple[str, str] | None:
     """Description and configuration file: the agent's own where it is Codex's, else one of ours."""
-    path, description = local(leaf.uri), str(leaf.definition.get("description") or leaf.name)
+    path, description = local_path(leaf.uri), str(leaf.definition.get("description") or leaf.name)
     if path is None:
         return None
     if path.endswith(".toml"):
