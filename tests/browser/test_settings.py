@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.mcp_project import write
 from browser.scans import serious
@@ -71,7 +72,8 @@ def test_trusting_everything_needs_a_second_confirmation_with_the_commands(
     dialog = page.locator("#trust-all")
     dialog.locator("li", has_text=str(tmp_path)).filter(has_text="sentry-mcp serve").first.wait_for()
     dialog.get_by_role("button", name="Cancel").click()
-    assert page.get_by_role("radio", name="Manual").is_checked() and "trust_mode" not in stored(stage)
+    expect(page.get_by_role("radio", name="Manual")).to_be_checked()
+    assert "trust_mode" not in stored(stage)
     page.locator("[type=radio][value=all]").check()
     assert dialog.locator("button.sure").inner_text() == "Start all servers"
     dialog.locator("button.sure").click()

@@ -171,9 +171,9 @@ async def test_a_question_that_nobody_answers_is_denied_and_hangs_nothing(tmp_pa
         client.start_turn(chat, '/call one echo {"text": "hi"}')
         await open_question(client, session)
         client.lose()
-        await world.until(lambda: not world.conversation.running.behind(chat))
-        state = await (await world.client("bob")).subscribe(chat)
-        (turn,) = state["turns"]
+        bob = await world.client("bob")
+        await bob.subscribe(chat)
+        (turn,) = (await bob.state(chat, lambda s: s["turns"]))["turns"]
         assert turn["state"] == "complete"
         assert calls_of(tmp_path, "one") == []
 
