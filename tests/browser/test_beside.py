@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.scans import STILL, serious
 
@@ -55,10 +56,10 @@ def test_changes_are_listed_with_counts_and_kinds_and_the_bar_says_how_many(chan
     page = tab(changed)
     open_changes(page)
     page.locator(".change", has_text="total.py").first.wait_for()
-    assert page.locator(".change", has_text="old.md").locator(".tag").all_inner_texts() == ["deleted"]
-    assert page.locator(".change", has_text="b.bin").locator(".tag").all_inner_texts() == ["new", "binary"]
-    assert page.locator(".change", has=page.get_by_text("link", exact=True).first).locator(".tag").count() == 2
-    assert page.locator(".change", has_text="total.py").locator(".counts").inner_text() == "+1 −1"
+    expect(page.locator(".change", has_text="old.md").locator(".tag")).to_have_text(["deleted"])
+    expect(page.locator(".change", has_text="b.bin").locator(".tag")).to_have_text(["new", "binary"])
+    expect(page.locator(".change", has=page.get_by_text("link", exact=True).first).locator(".tag")).to_have_count(2)
+    expect(page.locator(".change", has_text="total.py").locator(".counts")).to_have_text("+1 −1")
     page.locator("#bar-changes", has_text="6 files").wait_for()
     assert page.evaluate("document.title") != "1"
 
@@ -70,10 +71,12 @@ def test_a_diff_comes_when_its_file_is_opened_in_colours_and_as_text(changed: st
     page.locator(".change-name", has_text="total.py").first.click()
     added = page.locator(".change", has_text="total.py").locator("tr.added")
     added.wait_for()
-    assert "return round(sum(lines), 2)" in added.inner_text() and added.locator(".syn-kw").inner_text() == "return"
+    expect(added).to_contain_text("return round(sum(lines), 2)")
+    expect(added.locator(".syn-kw")).to_have_text("return")
     page.locator(".change-name", has_text="page.html").click()
     page.locator("tr.added", has_text=HOSTILE).wait_for()
-    assert page.locator("#drawer img").count() == 0 and page.evaluate("document.title") != "1"
+    expect(page.locator("#drawer img")).to_have_count(0)
+    assert page.evaluate("document.title") != "1"
 
 
 def test_a_file_is_ticked_as_reviewed_and_stays_so_in_another_browser(changed: str, tab: Any) -> None:
@@ -82,10 +85,10 @@ def test_a_file_is_ticked_as_reviewed_and_stays_so_in_another_browser(changed: s
         open_changes(one)
     page.get_by_label("Reviewed: total.py").check()
     other.locator(".change.reviewed", has_text="total.py").wait_for()
-    assert other.get_by_label("Reviewed: total.py").is_checked()
+    expect(other.get_by_label("Reviewed: total.py")).to_be_checked()
     other.get_by_label("Reviewed: total.py").uncheck()
     page.locator(".change:not(.reviewed)", has_text="total.py").wait_for()
-    assert not page.get_by_label("Reviewed: total.py").is_checked()
+    expect(page.get_by_label("Reviewed: total.py")).not_to_be_checked()
 
 
 def test_one_file_is_discarded_after_a_question_and_everything_else_is_committed(
@@ -102,7 +105,7 @@ def test_one_file_is_discarded_after_a_question_and_everything_else_is_committed
     page.get_by_role("textbox", name="Branch").fill("no-such-branch")
     page.get_by_role("dialog").get_by_role("button", name="Switch branch").click()
     page.locator(".toast.bad").wait_for()
-    assert "no-such-branch" in page.locator(".toast.bad").inner_text()
+    expect(page.locator(".toast.bad")).to_contain_text("no-such-branch")
     page.get_by_role("dialog").get_by_role("button", name="Cancel").click()
     page.locator("#changes-foot").get_by_role("button", name="Commit").click()
     page.get_by_role("textbox", name="Message", exact=True).fill("Round once")
@@ -118,7 +121,7 @@ def test_changes_come_by_themselves_while_a_turn_runs(stage: Any, changed: str, 
     page.get_by_label("Message to the agent").fill("write work/cart/live.txt live")
     page.keyboard.press("Enter")
     page.locator(".change", has_text="live.txt").wait_for(timeout=15_000)
-    assert page.locator("#stop").is_visible(), "the turn still runs"
+    expect(page.locator("#stop")).to_be_visible()  # the turn still runs
     drawer, composer = page.locator("#drawer").bounding_box(), page.locator("#composer").bounding_box()
     assert composer["x"] + composer["width"] <= drawer["x"] and drawer["width"] >= 480
     stage.go("live")
@@ -149,12 +152,13 @@ def test_a_terminal_shows_what_is_printed_as_text_and_takes_lines(changed: str, 
     page.get_by_label("Type a line").fill(f"printf '\\033[31m%s\\033[0m\\n' '{HOSTILE}'")
     page.keyboard.press("Enter")
     page.locator(".terminal-text .bad", has_text=HOSTILE).wait_for()
-    assert page.locator("#drawer img").count() == 0 and page.evaluate("document.title") != "1"
-    assert page.get_by_label("Type a line").input_value() == ""
+    expect(page.locator("#drawer img")).to_have_count(0)
+    assert page.evaluate("document.title") != "1"
+    expect(page.get_by_label("Type a line")).to_have_value("")
     page.get_by_label("Type a line").fill("exit 3")
     page.keyboard.press("Enter")
     page.get_by_text("It has ended.").wait_for()
-    assert page.locator(".terminal-tab", has_text="code 3").count() == 1
+    expect(page.locator(".terminal-tab", has_text="code 3")).to_have_count(1)
 
 
 def test_a_local_command_is_seen_as_it_runs_and_can_be_taken_over(changed: str, tab: Any) -> None:
@@ -172,7 +176,7 @@ def test_a_local_command_is_seen_as_it_runs_and_can_be_taken_over(changed: str, 
     page.get_by_label("Type a line").fill("words")
     page.keyboard.press("Enter")
     page.locator(".terminal-text", has_text="got-words").wait_for()
-    assert page.locator(".card.running").count() == 0
+    expect(page.locator(".card.running")).to_have_count(0)
 
 
 def test_the_drawer_closes_by_escape_and_focus_goes_back(changed: str, tab: Any) -> None:
@@ -191,8 +195,8 @@ def test_usage_tells_the_session_s_total_and_each_turn(stage: Any, tab: Any) -> 
     page.locator(".usage-total", has_text="1,200").wait_for()
     rows = page.locator(".usage-turns tbody tr")
     assert [one.split()[0] for one in rows.all_inner_texts()] == ["spend", "say"]
-    assert rows.first.locator("td").all_inner_texts() == ["1,200", "–", "34"]
-    assert rows.nth(1).locator("td").all_inner_texts() == ["–", "–", "–"]
+    expect(rows.first.locator("td")).to_have_text(["1,200", "–", "34"])
+    expect(rows.nth(1).locator("td")).to_have_text(["–", "–", "–"])
 
 
 @pytest.mark.parametrize(("theme", "lang", "width"), [("light", "en", 1440), ("dark", "zh", 360)])

@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.conftest import Stage
 from innkeeper.web.asking import WebOptions
 from innkeeper.web.pages import MANAGEMENT, all_actions, all_pages
-
-expect = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency").expect
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def test_questions_are_answered_in_the_chat(stage: Any, tab: Any) -> None:
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Always allow this tool").click()
     page.get_by_text("All answered.").wait_for()
-    assert page.get_by_role("button", name="Always allow this tool").count() == 0, "the question is folded"
+    expect(page.get_by_role("button", name="Always allow this tool")).to_have_count(0)  # the question is folded
 
 
 def test_no_management_address_answers(stage: Any, tab: Any) -> None:

@@ -5,8 +5,7 @@ import re
 from typing import Any
 
 import pytest
-
-expect = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency").expect
+from playwright.sync_api import expect
 
 
 def send(page: Any, text: str) -> None:
@@ -23,12 +22,13 @@ def test_the_gate_has_three_answers_in_place_in_the_reader_s_language(stage: Any
     gate.wait_for()
     names = [" ".join(one.split()) for one in gate.get_by_role("button").all_inner_texts()]
     assert names == ["Allow once 1", "Always allow this tool 2", "Deny 3"]
-    assert gate.locator(".gate-arguments").inner_text() == 'customer: "c_1042"\nsince: "2026-11-01"\nlimit: 50'
+    arguments = 'customer: "c_1042"\nsince: "2026-11-01"\nlimit: 50'
+    expect(gate.locator(".gate-arguments")).to_have_text(arguments, use_inner_text=True)
     expect(gate.locator(".expires")).to_have_text(re.compile(r"Expires in (9|10):\d\d"))
     other.get_by_role("button", name="允许一次").click()
     page.get_by_text("Answered: allow-once.").wait_for()
-    assert page.get_by_role("group").count() == 0
-    assert page.locator(".card.done").count() == 3
+    expect(page.get_by_role("group")).to_have_count(0)
+    expect(page.locator(".card.done")).to_have_count(3)
 
 
 def test_a_key_answers_only_with_the_focus_inside_the_question(stage: Any, tab: Any) -> None:
@@ -36,10 +36,10 @@ def test_a_key_answers_only_with_the_focus_inside_the_question(stage: Any, tab: 
     page = tab(stage.session(title="Keys"))
     send(page, "rounding")
     page.locator("[data-gate]").wait_for()
-    assert page.evaluate("document.activeElement.id") == "text"
+    expect(page.locator("#text")).to_be_focused()
     page.locator("#main").focus()
     page.keyboard.press("3")
-    assert page.locator("[data-gate]").count() == 1
+    expect(page.locator("[data-gate]")).to_have_count(1)
     page.keyboard.press("q")
     page.keyboard.press("3")
     page.get_by_text("Answered: deny.").wait_for()
@@ -50,11 +50,13 @@ def test_several_questions_stand_in_order_the_first_of_them_open(stage: Any, tab
     page = tab(stage.session(title="Several"))
     send(page, "gates 3")
     page.locator("[data-gate]").nth(2).wait_for()
-    assert page.locator("[data-gate]:not(.short) h2").all_inner_texts() == ["Allow tool_0 from ledger?"]
-    assert page.locator("[data-gate].short h2").all_inner_texts() == [
-        "Allow tool_1 from ledger?",
-        "Allow tool_2 from ledger?",
-    ]
+    expect(page.locator("[data-gate]:not(.short) h2")).to_have_text(["Allow tool_0 from ledger?"])
+    expect(page.locator("[data-gate].short h2")).to_have_text(
+        [
+            "Allow tool_1 from ledger?",
+            "Allow tool_2 from ledger?",
+        ]
+    )
     page.locator("[data-gate].short").first.get_by_role("button", name="Deny").click()
     for left in (2, 1):
         expect(page.locator("[data-gate]")).to_have_count(left)
@@ -106,16 +108,16 @@ def test_a_question_that_is_declined_carries_no_answers(stage: Any, tab: Any) ->
 def test_finished_calls_fold_and_a_failed_one_opens(stage: Any, tab: Any) -> None:
     """Three or more finished neighbours are one line once the turn has ended; an opened card stays open."""
     page = tab(stage.session("tools 5", title="Tools"))
-    assert page.locator(".card.failed .card-reason").inner_text() == "make: *** No rule"
-    assert page.locator(".card.failed .card-head").get_attribute("aria-expanded") == "true"
+    expect(page.locator(".card.failed .card-reason")).to_have_text("make: *** No rule")
+    expect(page.locator(".card.failed .card-head")).to_have_attribute("aria-expanded", "true")
     page.get_by_role("button", name="5 steps").click()
     card = page.locator(".steps .card").nth(2)
     card.locator(".card-head").click()
     assert card.locator(".output pre").inner_text().endswith("line 39 of 2")
-    assert card.get_by_text("28 lines before.").count() == 1
+    expect(card.get_by_text("28 lines before.")).to_have_count(1)
     send(page, "say More.")
     page.get_by_text("More.", exact=True).wait_for()
-    assert card.locator(".output pre").is_visible()
+    expect(card.locator(".output pre")).to_be_visible()
 
 
 def test_what_is_typed_while_a_turn_runs_is_queued_or_steers(stage: Any, tab: Any) -> None:
@@ -127,7 +129,7 @@ def test_what_is_typed_while_a_turn_runs_is_queued_or_steers(stage: Any, tab: An
     send(page, "say second")
     rows = page.locator(".queue-row .what")
     rows.nth(1).wait_for()
-    assert rows.all_inner_texts() == ["say first", "say second"]
+    expect(rows).to_have_text(["say first", "say second"])
     page.get_by_role("button", name="Move up").click()
     expect(rows.first).to_have_text("say second")
     page.get_by_role("button", name="Drop").nth(1).click()
@@ -136,7 +138,7 @@ def test_what_is_typed_while_a_turn_runs_is_queued_or_steers(stage: Any, tab: An
     page.keyboard.press("Control+Enter")
     page.get_by_text("Steered: to the left").wait_for()
     page.get_by_text("second", exact=True).wait_for()
-    assert page.locator(".queue-row").count() == 0
+    expect(page.locator(".queue-row")).to_have_count(0)
 
 
 def test_a_queued_message_can_be_taken_back(stage: Any, tab: Any) -> None:
@@ -154,8 +156,8 @@ def test_a_queued_message_can_be_taken_back(stage: Any, tab: Any) -> None:
 def test_a_turn_that_failed_says_code_and_remedy_and_can_be_repeated(stage: Any, tab: Any) -> None:
     page = tab(stage.session("fail", title="Failed"))
     note = page.locator(".note.bad")
-    assert "Codex is not signed in." in note.inner_text()
-    assert "AGENT_LOGIN_MISSING" in note.inner_text()
+    expect(note).to_contain_text("Codex is not signed in.")
+    expect(note).to_contain_text("AGENT_LOGIN_MISSING")
     note.get_by_role("button", name="Retry").click()
     page.locator(".turn").nth(1).locator(".note.bad").wait_for()
 
@@ -167,7 +169,7 @@ def test_a_branch_begins_at_an_answer_and_stands_beside_the_others(stage: Any, t
     page.get_by_role("button", name=name).first.focus()
     page.keyboard.press("Enter")
     page.wait_for_url("**/c/*")
-    assert page.locator(".chat-tab").count() == 2
+    expect(page.locator(".chat-tab")).to_have_count(2)
     page.get_by_label("Message to the agent").fill("say three")
     page.keyboard.press("Enter")
     page.get_by_text("three", exact=True).wait_for()
@@ -198,7 +200,7 @@ def test_a_file_goes_with_the_message(stage: Any, tab: Any) -> None:
     page.get_by_role("button", name="Remove a.txt").click()
     send(page, "say with a file")
     page.locator(".attached").wait_for()
-    assert page.locator(".attached").inner_text() == "b.txt"
+    expect(page.locator(".attached")).to_have_text("b.txt")
 
 
 def test_a_draft_is_kept_over_reloads_and_known_to_the_host(stage: Any, tab: Any) -> None:
@@ -224,7 +226,7 @@ def test_an_archived_session_takes_no_message_and_says_why(stage: Any, tab: Any)
     page.get_by_role("button", name="More").click()
     page.get_by_role("menuitem", name="Archive").click()
     page.locator("#closed-slot").get_by_text("This session is archived.").wait_for()
-    assert not page.locator("#composer").is_visible()
+    expect(page.locator("#composer")).not_to_be_visible()
     page.locator("#closed-slot").get_by_role("button", name="Take out of the archive").click()
     page.get_by_label("Message to the agent").wait_for()
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.conftest import TOKEN
 from browser.editor_client import Editor
@@ -49,11 +50,12 @@ def test_everything_that_a_session_exposes_stands_in_the_tree_with_its_switches(
     page = tab(session + "/customizations")
     names = page.locator("tr.tree-row .item-name").all_inner_texts()
     assert {"reviewer", "profile", "python", "AGENTS.md", "ledger", ".mcp.json"} <= set(names)
-    assert row(page, "broken").locator(".tag").inner_text() == "degraded"
-    assert "not valid YAML" in row(page, "broken").inner_text()
-    assert switch(page, "Session", "reviewer").get_by_role("radio").count() == 3
-    assert switch(page, "Workspace", "reviewer").get_by_label("Inherits").is_checked()
-    assert page.evaluate("document.title") != "1" and page.locator("main img").count() == 0
+    expect(row(page, "broken").locator(".tag")).to_have_text("degraded")
+    expect(row(page, "broken")).to_contain_text("not valid YAML")
+    expect(switch(page, "Session", "reviewer").get_by_role("radio")).to_have_count(3)
+    expect(switch(page, "Workspace", "reviewer").get_by_label("Inherits")).to_be_checked()
+    assert page.evaluate("document.title") != "1"
+    expect(page.locator("main img")).to_have_count(0)
 
 
 def test_a_switch_acts_for_every_browser_and_says_who_decided(session: str, tab: Any) -> None:
@@ -61,11 +63,11 @@ def test_a_switch_acts_for_every_browser_and_says_who_decided(session: str, tab:
     page, other = tab(session + "/customizations"), tab(session + "/customizations")
     switch(page, "Session", "reviewer").get_by_label("Off").check()
     other.locator("tr.is-off", has_text="reviewer").wait_for()
-    assert row(other, "reviewer").locator(".tree-by").inner_text() == "Off · Session"
-    assert switch(other, "Session", "reviewer").get_by_label("Off").is_checked()
+    expect(row(other, "reviewer").locator(".tree-by")).to_have_text("Off · Session")
+    expect(switch(other, "Session", "reviewer").get_by_label("Off")).to_be_checked()
     switch(other, "Session", "reviewer").get_by_label("Inherits").check()
     page.locator("tr.is-on", has_text="reviewer").wait_for()
-    assert switch(page, "Session", "reviewer").get_by_label("Inherits").is_checked()
+    expect(switch(page, "Session", "reviewer").get_by_label("Inherits")).to_be_checked()
 
 
 def test_a_container_that_is_off_takes_its_children_and_leaves_their_switches(session: str, tab: Any) -> None:
@@ -76,12 +78,12 @@ def test_a_container_that_is_off_takes_its_children_and_leaves_their_switches(se
     switch(page, "Session", "python").get_by_label("Inherits").check()
     switch(page, "Session", ".claude/rules").get_by_label("Off").check()
     page.locator("tr.is-off .tree-by", has_text="its folder is off").wait_for()
-    assert switch(page, "Session", "python").get_by_label("Inherits").is_checked()
+    expect(switch(page, "Session", "python").get_by_label("Inherits")).to_be_checked()
     row(page, "python").locator("[data-why]").click()
     page.locator(".chain [aria-current=true]", has_text=".claude/rules").wait_for()
     page.get_by_role("button", name="Clear its container's decision").click()
     page.locator("tr.is-on", has_text="python").wait_for()
-    assert switch(page, "Session", ".claude/rules").get_by_label("Inherits").is_checked()
+    expect(switch(page, "Session", ".claude/rules").get_by_label("Inherits")).to_be_checked()
 
 
 def test_why_tells_the_chain_and_the_act_that_undoes_it(session: str, tab: Any) -> None:
@@ -91,12 +93,14 @@ def test_why_tells_the_chain_and_the_act_that_undoes_it(session: str, tab: Any) 
     row(page, "ledger").locator("[data-why]").click()
     page.get_by_role("heading", name="Why ledger is off").wait_for()
     deciding = page.locator(".chain [aria-current=true]")
-    assert deciding.count() == 1 and "Off · decides" in deciding.inner_text() and "~/work/api" in deciding.inner_text()
-    assert page.locator(".key").inner_text() == "mcp/workspace/ledger"
-    assert page.get_by_role("complementary", name="Why ledger is off").locator(".note").count() == 1
+    expect(deciding).to_have_count(1)
+    expect(deciding).to_contain_text("Off · decides")
+    expect(deciding).to_contain_text("~/work/api")
+    expect(page.locator(".key")).to_have_text("mcp/workspace/ledger")
+    expect(page.get_by_role("complementary", name="Why ledger is off").locator(".note")).to_have_count(1)
     page.get_by_role("button", name="Clear workspace decision").click()
     page.get_by_role("heading", name="Why ledger is on").wait_for()
-    assert page.get_by_role("button", name="Clear workspace decision").count() == 0
+    expect(page.get_by_role("button", name="Clear workspace decision")).to_have_count(0)
 
 
 def test_a_value_is_pinned_and_let_go(session: str, tab: Any) -> None:
@@ -105,24 +109,24 @@ def test_a_value_is_pinned_and_let_go(session: str, tab: Any) -> None:
     row(page, "profile").locator("[data-why]").click()
     page.get_by_role("button", name="Pin Session").click()
     row(page, "profile").locator(".pinned").wait_for()
-    assert switch(page, "Session", "profile, pinned").count() == 1
+    expect(switch(page, "Session", "profile, pinned")).to_have_count(1)
     page.get_by_role("button", name="Unpin Session").click()
     row(page, "profile").locator(".pinned").wait_for(state="detached")
-    assert row(page, "profile").locator(".tree-by").inner_text() == "On · by default"
+    expect(row(page, "profile").locator(".tree-by")).to_have_text("On · by default")
 
 
 def test_a_filter_keeps_the_parents_and_nothing_found_says_so(session: str, tab: Any) -> None:
     page = tab(session + "/customizations")
     page.locator("#filter").fill("reviewer")
     page.locator("tr.tree-row", has_text="python").wait_for(state="detached")
-    assert page.locator("tr.tree-row .item-name").all_inner_texts() == [".claude/agents", "reviewer"]
+    expect(page.locator("tr.tree-row .item-name")).to_have_text([".claude/agents", "reviewer"])
     page.locator("#filter").fill("zzz")
     page.get_by_text("Nothing has these words, type and state.").wait_for()
     page.locator("#filter").fill("")
     page.locator("tr.tree-row", has_text="reviewer").wait_for()
     page.get_by_label("Type").select_option("mcpServer")
     page.locator("tr.tree-row", has_text="reviewer").wait_for(state="detached")
-    assert page.locator("tr.tree-row .item-name").first.inner_text() == ".mcp.json"
+    expect(page.locator("tr.tree-row .item-name").first).to_have_text(".mcp.json")
 
 
 def test_the_tree_is_operated_by_keys(session: str, tab: Any) -> None:
@@ -140,7 +144,7 @@ def test_the_tree_is_operated_by_keys(session: str, tab: Any) -> None:
     page.keyboard.press("ArrowRight")
     page.keyboard.press("ArrowLeft")
     page.locator("tr.is-off", has_text="reviewer").wait_for()
-    assert switch(page, "Session", "reviewer").get_by_label("Off").is_checked()
+    expect(switch(page, "Session", "reviewer").get_by_label("Off")).to_be_checked()
     page.keyboard.press("w")
     page.get_by_role("heading", name="Why reviewer is off").wait_for()
     page.keyboard.press("ArrowRight")
@@ -154,7 +158,7 @@ def test_a_refused_switch_goes_back_and_the_reason_is_told(stage: Any, session: 
     page.route("**/toggle", lambda route: route.fulfill(status=409, json={"message": "No room for decisions."}))
     switch(page, "Session", "profile").get_by_label("Off").click()
     page.locator(".toast.bad", has_text="No room for decisions.").wait_for()
-    assert switch(page, "Session", "profile").get_by_label("Inherits").is_checked()
+    expect(switch(page, "Session", "profile").get_by_label("Inherits")).to_be_checked()
 
 
 def test_without_a_script_the_switches_are_plain_forms(stage: Any, browser: Any, session: str) -> None:
@@ -165,7 +169,7 @@ def test_without_a_script_the_switches_are_plain_forms(stage: Any, browser: Any,
     switch(page, "Session", "python").get_by_label("Off").check()
     row(page, "python").locator("form").first.get_by_role("button", name="Set").click()
     page.locator("tr.is-off", has_text="python").wait_for()
-    assert switch(page, "Session", "python").get_by_label("Off").is_checked()
+    expect(switch(page, "Session", "python").get_by_label("Off")).to_be_checked()
     assert row(page, "python").locator(".tree-by").inner_text().startswith("Off")
     context.close()
 
@@ -175,7 +179,7 @@ def test_history_tells_what_the_agent_was_given(session: str, tab: Any) -> None:
     page = tab(session + "/customizations")
     page.get_by_role("button", name="History").click()
     page.get_by_text("The agent was started").wait_for()
-    assert page.locator(".records > li", has_text="Tools of a request").count() == 1
+    expect(page.locator(".records > li", has_text="Tools of a request")).to_have_count(1)
     switch(page, "Session", "reviewer").get_by_label("Off").check()
     row(page, "reviewer").locator("[data-why]").click()
     page.get_by_role("button", name="Its history").click()
@@ -187,9 +191,9 @@ def test_history_tells_what_the_agent_was_given(session: str, tab: Any) -> None:
 def test_on_a_phone_the_switches_stand_below_the_name_in_chinese(session: str, tab: Any) -> None:
     page = tab(session + "/customizations", lang="zh", width=360, height=780)
     group = page.get_by_role("radiogroup", name="reviewer 的会话决定")
-    assert group.is_visible()
+    expect(group).to_be_visible()
     assert page.evaluate("document.documentElement.scrollWidth") <= 360
-    assert page.locator("tr.tree-row", has_text="reviewer").locator(".tree-by").inner_text() == "开 · 默认"
+    expect(page.locator("tr.tree-row", has_text="reviewer").locator(".tree-by")).to_have_text("开 · 默认")
 
 
 def test_a_global_that_an_editor_owns_is_named_and_an_overlay_on_it_is_told(stage: Any, session: str, tab: Any) -> None:
@@ -198,16 +202,16 @@ def test_a_global_that_an_editor_owns_is_named_and_an_overlay_on_it_is_told(stag
     try:
         page = tab(session + "/customizations")
         row(page, "tracker").wait_for()
-        assert row(page, "release-kit").locator(".tree-by").inner_text() == "On · VS Code, Global"
+        expect(row(page, "release-kit").locator(".tree-by")).to_have_text("On · VS Code, Global")
         everywhere = switch(page, "Global", "tracker, owned by VS Code")
         everywhere.get_by_label("Off").check()
         row(page, "tracker").locator(".tree-by", has_text="Off · VS Code, Global").wait_for()
         row(page, "tracker").locator("[data-why]").click()
         page.locator(".chain [aria-current=true]", has_text="Owned by VS Code").wait_for()
-        assert "This host says otherwise" in page.locator(".chain [aria-current=true]").inner_text()
+        expect(page.locator(".chain [aria-current=true]")).to_contain_text("This host says otherwise")
         page.get_by_role("button", name="Clear global decision").click()
         row(page, "tracker").locator(".tree-by", has_text="On · VS Code, Global").wait_for()
-        assert everywhere.get_by_label("On").is_checked()
+        expect(everywhere.get_by_label("On")).to_be_checked()
     finally:
         editor.close()
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+from playwright.sync_api import expect
+
 
 def test_the_token_becomes_a_cookie_and_leaves_the_address(stage: Any, tab: Any) -> None:
     """No token in any URL after the first visit; the cookie cannot be read by a script and goes to no other site."""
@@ -17,9 +19,9 @@ def test_a_message_is_answered_in_the_open_page(stage: Any, tab: Any) -> None:
     page.get_by_label("Message to the agent").fill("say The total is **rounded** twice.")
     page.keyboard.press("Enter")
     page.get_by_text("The total is rounded twice.").wait_for()
-    assert page.locator("#log strong").inner_text() == "rounded"
-    assert page.locator("#text").input_value() == ""
-    assert page.locator('#sessions [aria-current="page"] .name').inner_text() == "Fix rounding"
+    expect(page.locator("#log strong")).to_have_text("rounded")
+    expect(page.locator("#text")).to_have_value("")
+    expect(page.locator('#sessions [aria-current="page"] .name')).to_have_text("Fix rounding")
 
 
 def test_a_page_that_is_reloaded_in_mid_stream_loses_nothing(stage: Any, tab: Any) -> None:

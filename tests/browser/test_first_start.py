@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.mcp_project import write
 from browser.scans import serious
@@ -26,13 +27,12 @@ def test_the_first_page_has_three_steps_with_the_remedy_of_each_agent(tab: Any, 
     page.locator("#first-folder .note").wait_for()
     page.wait_for_timeout(200)
     page.screenshot(path=str(shots / "empty-state-light.png"))
-    assert page.get_by_role("heading", name="Start your first session").is_visible()
+    expect(page.get_by_role("heading", name="Start your first session")).to_be_visible()
     codex = page.locator(".agent-row", has_text="Codex")
-    assert codex.locator("code").inner_text() == "codex login"
-    assert (
-        page.get_by_role("radio", name="Codex").is_disabled() and page.get_by_role("radio", name="Claude").is_checked()
-    )
-    assert "None yet. Your sessions appear here" in page.locator("#sessions").inner_text()
+    expect(codex.locator("code")).to_have_text("codex login")
+    expect(page.get_by_role("radio", name="Codex")).to_be_disabled()
+    expect(page.get_by_role("radio", name="Claude")).to_be_checked()
+    expect(page.locator("#sessions")).to_contain_text("None yet. Your sessions appear here")
 
 
 def test_look_again_finds_what_was_mended(stage: Any, tab: Any) -> None:
@@ -41,7 +41,7 @@ def test_look_again_finds_what_was_mended(stage: Any, tab: Any) -> None:
     (stage.home / "missing-codex").unlink()
     page.get_by_role("button", name="Look again").click()
     page.locator(".agent-row.is-ok", has_text="Codex").wait_for()
-    assert page.get_by_role("radio", name="Codex").is_enabled()
+    expect(page.get_by_role("radio", name="Codex")).to_be_enabled()
 
 
 def test_a_folder_says_what_it_declares_and_a_wrong_one_why_it_is_none(tab: Any) -> None:
@@ -49,13 +49,13 @@ def test_a_folder_says_what_it_declares_and_a_wrong_one_why_it_is_none(tab: Any)
     page.locator("#folder").fill("~/work/shop")
     note = page.locator("#first-folder .note")
     note.wait_for()
-    assert "declares 5 MCP servers in 4 files" in note.inner_text()
+    expect(note).to_contain_text("declares 5 MCP servers in 4 files")
     page.get_by_role("button", name="See them").click()
     names = page.locator("#declared b").all_inner_texts()
     assert names == ["<b>x</b>", "docs", "ledger", "playwright", "sentry"]
     page.locator("#folder").fill("shop")
     page.locator("#new-config [role=alert]").wait_for()
-    assert page.locator("#first-folder .note").count() == 0
+    expect(page.locator("#first-folder .note")).to_have_count(0)
 
 
 def test_the_first_message_makes_the_session_and_leads_to_it(tab: Any) -> None:
@@ -66,7 +66,7 @@ def test_the_first_message_makes_the_session_and_leads_to_it(tab: Any) -> None:
     page.locator("#log", has_text="Begun.").wait_for()
     assert "/s/" in page.url
     page.goto(page.url.partition("/s/")[0] + "/")
-    assert page.get_by_role("heading", name="Start your first session").count() == 0
+    expect(page.get_by_role("heading", name="Start your first session")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("theme", "lang", "width"), [("light", "en", 1440), ("dark", "zh", 360)])

@@ -4,11 +4,9 @@ import re
 import time
 from typing import Any
 
-import pytest
+from playwright.sync_api import expect
 
 from innkeeper.client import Client
-
-expect = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency").expect
 
 SHOWN = """() => [...document.querySelectorAll('#log, #sessions, #bar, #waiting')].map((one) => {
   const copy = one.cloneNode(true);
@@ -87,7 +85,7 @@ def test_a_host_that_restarts_under_an_open_page_is_found_again(stage: Any, tab:
     page.get_by_label("Message to the agent").fill("a draft")
     stage.stop()
     expect(page.locator("#away")).to_have_text(re.compile(r"Host not reachable. Trying again in \d s."))
-    assert page.get_by_text("before the restart", exact=True).is_visible()
+    expect(page.get_by_text("before the restart", exact=True)).to_be_visible()
     stage.start()
     expect(page.locator("#away")).to_have_count(0, timeout=12_000)
     expect(page.get_by_label("Message to the agent")).to_have_value("a draft")
@@ -112,7 +110,7 @@ def test_nothing_moves_while_an_answer_streams(stage: Any, tab: Any) -> None:
     page.get_by_text("Paragraph 11 has").wait_for()
     assert page.locator("#composer").bounding_box() == place
     assert text.evaluate("one => [one.value, one.selectionStart, one.selectionEnd]") == ["typed meanwhile", 2, 7]
-    assert page.evaluate("document.activeElement.id") == "text"
+    expect(page.locator("#text")).to_be_focused()
     stage.go("still")
     page.get_by_text("The end.").wait_for()
     assert page.evaluate("window.shift") < 0.02
@@ -128,7 +126,7 @@ def test_a_reader_s_place_and_what_is_open_stay_while_text_comes(stage: Any, tab
     page.get_by_role("button", name="New below").wait_for()
     page.get_by_text("Paragraph 9 has").wait_for()
     assert page.locator("#main").evaluate("one => one.scrollTop") == 40
-    assert thought.get_attribute("aria-expanded") == "true"
+    expect(thought).to_have_attribute("aria-expanded", "true")
     page.get_by_role("button", name="New below").click()
     stage.go("place")
     page.get_by_text("The end.").wait_for()
@@ -215,5 +213,5 @@ def test_a_session_that_is_deleted_elsewhere_says_so_and_stays_readable(stage: A
     other.locator("#delete").get_by_role("button", name="Delete").click()
     other.wait_for_url(stage.url + "/")
     page.get_by_text("This session was deleted.").wait_for()
-    assert page.get_by_text("still here", exact=True).is_visible()
+    expect(page.get_by_text("still here", exact=True)).to_be_visible()
     assert page.goto(stage.url + path).status == 404

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.mcp_project import write
 from browser.scans import serious
@@ -36,16 +37,17 @@ def test_a_change_shows_its_difference_and_saves_only_its_own_bytes(stage: Any, 
     file = project / ".vscode" / "mcp.json"
     before = file.read_text()
     page, _ = opened(stage, tab, project)
-    assert page.locator("#edit-save").is_disabled() and page.locator("#edit-connect").is_disabled()
+    expect(page.locator("#edit-save")).to_be_disabled()
+    expect(page.locator("#edit-connect")).to_be_disabled()
     page.locator("#edit-args").press("Control+End")
     page.locator("#edit-args").type("\n--headless")
     page.locator("#edit-diff tr.added", has_text="--headless").wait_for()
-    assert page.locator(".edit-server[aria-current] .unsaved-word").is_visible()
-    assert "A changed declaration needs a new permission" in page.locator("#edit-diff").inner_text()
+    expect(page.locator(".edit-server[aria-current] .unsaved-word")).to_be_visible()
+    expect(page.locator("#edit-diff")).to_contain_text("A changed declaration needs a new permission")
     assert SECRET not in page.content()
     page.keyboard.press("Control+s")
     page.locator(".saved").wait_for()
-    assert page.evaluate("document.activeElement.id") == "tab-form", "focus stays in the dialog"
+    expect(page.locator("#tab-form")).to_be_focused()  # focus stays in the dialog
     assert file.read_text() == before.replace('"1"\n', '"1",\n        "--headless"\n')
     assert page.locator("#server-playwright-state").text_content().strip().startswith("Not allowed yet")  # type: ignore[union-attr]
 
@@ -55,32 +57,34 @@ def test_a_value_is_shown_for_its_row_alone_and_then_saved_or_kept(stage: Any, t
     page, _ = opened(stage, tab, project)
     rows = page.locator("#edit-env-rows .pair-row")
     first = rows.nth(0).locator("[name=env_value]")
-    assert first.get_attribute("type") == "password" and first.input_value() == ""
+    expect(first).to_have_attribute("type", "password")
+    expect(first).to_have_value("")
     rows.nth(0).get_by_role("button", name="Show the value").click()
     page.locator('#edit-env-rows [aria-pressed="true"]').wait_for()
-    assert first.input_value() == SECRET and first.get_attribute("type") == "text"
-    assert rows.nth(1).locator("[name=env_value]").input_value() == ""
-    assert page.locator("#edit-save").is_disabled(), "to look changes nothing"
+    expect(first).to_have_value(SECRET)
+    expect(first).to_have_attribute("type", "text")
+    expect(rows.nth(1).locator("[name=env_value]")).to_have_value("")
+    expect(page.locator("#edit-save")).to_be_disabled()  # to look changes nothing
     rows.nth(1).locator("[name=env_value]").fill("another")
     page.locator("#edit-save:not(:disabled)").click()
     page.locator(".saved").wait_for()
     text = (project / ".vscode" / "mcp.json").read_text()
     assert f'"BROWSER_TOKEN": "{SECRET}"' in text and '"PW_SERVER": "another"' in text
-    assert page.locator("#edit-env-rows [name=env_value]").first.get_attribute("type") == "password"
+    expect(page.locator("#edit-env-rows [name=env_value]").first).to_have_attribute("type", "password")
 
 
 def test_rows_are_added_and_removed_and_a_key_twice_blocks_saving(stage: Any, tab: Any, project: Path) -> None:
     """M8.9; ui.md §3: errors stand under their field and are counted in the foot, the count jumps to the first."""
     page, _ = opened(stage, tab, project)
     page.get_by_role("button", name="Add variable").click()
-    assert page.get_by_role("group", name="Variable 3").count() == 1
+    expect(page.get_by_role("group", name="Variable 3")).to_have_count(1)
     page.keyboard.type("PW_SERVER")
     page.get_by_text("This key is already above. Rename or remove one of the two.").wait_for()
     key = page.locator("#edit-env-rows .pair-row").nth(2).locator("[name=env_key]")
-    assert key.get_attribute("aria-invalid") == "true"
+    expect(key).to_have_attribute("aria-invalid", "true")
     described = key.get_attribute("aria-describedby")
     assert page.locator(f"#{described}").inner_text().startswith("This key is already above")
-    assert page.locator("#edit-save").is_disabled()
+    expect(page.locator("#edit-save")).to_be_disabled()
     page.locator("#edit-name").focus()
     page.get_by_role("button", name="1 problem").click()
     assert page.evaluate("document.activeElement.value") == "PW_SERVER"
@@ -104,9 +108,10 @@ def test_a_file_that_changed_meanwhile_conflicts_and_the_text_is_kept(stage: Any
     assert response.value.status == 409 and response.value.json()["code"] == "EDIT_CONFLICT"
     note = page.locator("#edit-note [role=alert]")
     note.wait_for()
-    assert "The file changed on disk while you were editing" in note.inner_text()
-    assert page.locator("#edit-cwd").input_value() == "sub" and page.locator("#edit-save").is_disabled()
-    assert page.locator("#toasts .toast").count() == 0, "the note above the form is enough"
+    expect(note).to_contain_text("The file changed on disk while you were editing")
+    expect(page.locator("#edit-cwd")).to_have_value("sub")
+    expect(page.locator("#edit-save")).to_be_disabled()
+    expect(page.locator("#toasts .toast")).to_have_count(0)  # the note above the form is enough
     note.get_by_role("button", name="Show new file").click()
     page.locator("#edit-note", has_text="against the new file").wait_for()
     page.locator("#edit-save:not(:disabled)").click()
@@ -122,45 +127,49 @@ def test_unsaved_text_is_asked_about_before_it_is_lost(stage: Any, tab: Any, pro
     question = page.get_by_role("heading", name="Discard unsaved changes to playwright?")
     question.wait_for()
     page.get_by_role("button", name="Keep editing").click()
-    assert page.locator("#edit-command").input_value() == "other"
+    expect(page.locator("#edit-command")).to_have_value("other")
     page.locator(".edit-server", has_text="ledger").click()
     question.wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("#mcp-editor").is_visible() and page.locator("#edit-command").input_value() == "other"
+    expect(page.locator("#mcp-editor")).to_be_visible()
+    expect(page.locator("#edit-command")).to_have_value("other")
     told: list[str] = []
     page.once("dialog", lambda dialog: (told.append(dialog.type), dialog.dismiss()))
     page.evaluate("setTimeout(() => location.reload(), 0)")
     page.wait_for_timeout(300)
-    assert told == ["beforeunload"] and page.locator("#edit-command").input_value() == "other"
+    assert told == ["beforeunload"]
+    expect(page.locator("#edit-command")).to_have_value("other")
     page.locator(".edit-server", has_text="ledger").click()
     page.get_by_role("button", name="Discard", exact=True).click()
     page.locator('#edit-name[value="ledger"]').wait_for()
     page.keyboard.press("Escape")
-    assert page.locator("#mcp-editor").is_hidden()
-    assert page.evaluate("document.activeElement.id") == "mcp-control"
+    expect(page.locator("#mcp-editor")).to_be_hidden()
+    expect(page.locator("#mcp-control")).to_be_focused()
 
 
 def test_a_new_server_is_made_in_a_file_that_is_not_there_and_connected(stage: Any, tab: Any, tmp_path: Path) -> None:
     """M8.3, M8.7, M8.9, M8.10: transport first; its draft stays while one looks at the other."""
     page, _ = opened(stage, tab, tmp_path, None)
     place = page.locator("#edit-place")
-    assert place.input_value() == "root\n.mcp.json"
+    expect(place).to_have_value("root\n.mcp.json")
     place.select_option("vscode\n.vscode/mcp.json")
     page.locator("#edit-name").fill("notes")
     page.locator("#edit-command").fill(__import__("sys").executable)
     page.locator("label", has_text="Streamable HTTP").click()
-    assert page.locator("#edit-command").is_hidden() and page.locator("#edit-url").is_visible()
+    expect(page.locator("#edit-command")).to_be_hidden()
+    expect(page.locator("#edit-url")).to_be_visible()
     page.locator("label", has_text="Local command").click()
     assert page.locator("#edit-command").input_value().endswith("python")
     page.locator("#edit-args").fill("-m\ninnkeeper.mcp.example_server")
     page.locator("#edit-diff tr.added", has_text="example_server").wait_for()
-    assert "outside every agent's sandbox" in page.locator("#edit-diff .note.warn").inner_text()
+    expect(page.locator("#edit-diff .note.warn")).to_contain_text("outside every agent's sandbox")
     page.locator("#edit-connect").click()
     page.locator(".saved").wait_for(timeout=15000)
     entry = json.loads((tmp_path / ".vscode" / "mcp.json").read_text())["servers"]["notes"]
     assert entry["type"] == "stdio" and entry["args"] == ["-m", "innkeeper.mcp.example_server"]
     page.locator("#edit-server-notes", has_text="Connected").wait_for()
-    assert page.locator("#edit-place").count() == 0 and page.locator("#edit-name").input_value() == "notes"
+    expect(page.locator("#edit-place")).to_have_count(0)
+    expect(page.locator("#edit-name")).to_have_value("notes")
 
 
 def test_what_cannot_be_edited_safely_names_its_place_and_what_does_not_load_is_taken_back(
@@ -172,23 +181,25 @@ def test_what_cannot_be_edited_safely_names_its_place_and_what_does_not_load_is_
     page.locator("#edit-cwd").fill("${NO_SUCH_VARIABLE_HERE}")
     note = page.locator("#edit-note [role=alert]")
     note.wait_for()
-    assert "VARIABLE_MISSING" in note.inner_text() and page.locator("#edit-save").is_disabled()
-    assert page.locator("#edit-cwd").input_value() == "${NO_SUCH_VARIABLE_HERE}"
+    expect(note).to_contain_text("VARIABLE_MISSING")
+    expect(page.locator("#edit-save")).to_be_disabled()
+    expect(page.locator("#edit-cwd")).to_have_value("${NO_SUCH_VARIABLE_HERE}")
     page.locator("#edit-cwd").fill("other")
     note.wait_for(state="detached")
     told = {"message": "It did not load.", "code": "EDIT_ROLLED_BACK", "remedy": "Look at `cwd`."}
     page.route("**/editor/save", lambda route: route.fulfill(status=400, json=told))
     page.locator("#edit-save:not(:disabled)").click()
     note.wait_for()
-    assert "It did not load." in note.inner_text() and "EDIT_ROLLED_BACK" in note.inner_text()
-    assert page.locator("#edit-cwd").input_value() == "other"
+    expect(note).to_contain_text("It did not load.")
+    expect(note).to_contain_text("EDIT_ROLLED_BACK")
+    expect(page.locator("#edit-cwd")).to_have_value("other")
     twice = '{"servers": {"playwright": {"type": "stdio", "command": "a", "cwd": "x", "cwd": "y"}}}'
     file.write_text(twice)
     page.locator("#edit-cwd").fill("sub")
     page.get_by_role("button", name="Show new file").click()
     page.locator("#edit-note", has_text="EDIT_UNSAFE").wait_for()
     assert page.locator("#edit-where").inner_text().startswith(".vscode/mcp.json")
-    assert page.locator("#edit-note").get_by_role("button", name="Copy").is_visible()
+    expect(page.locator("#edit-note").get_by_role("button", name="Copy")).to_be_visible()
     assert file.read_text() == twice
 
 
@@ -205,7 +216,7 @@ def test_in_a_trusted_workspace_save_says_that_it_loads(stage: Any, tab: Any, pr
     page.locator("#server-playwright .name-link").click()
     page.locator("#edit-command").fill("/nonexistent/either")
     page.locator("#edit-save", has_text="Save · loads with the next request").wait_for()
-    assert "Policy allows it" in page.locator("#edit-diff").inner_text()
+    expect(page.locator("#edit-diff")).to_contain_text("Policy allows it")
     page.locator("#edit-save").click()
     page.locator(".saved").wait_for()
     page.keyboard.press("Escape")
@@ -225,7 +236,7 @@ def test_the_json_mode_has_the_same_fields_and_masks_values(stage: Any, tab: Any
     assert entry["env"] == {"BROWSER_TOKEN": "••••••", "PW_SERVER": "••••••"}
     text.fill("{")
     page.get_by_text("Not JSON from line 1 on.").wait_for()
-    assert page.locator("#edit-save").is_disabled()
+    expect(page.locator("#edit-save")).to_be_disabled()
     text.fill(json.dumps({**entry, "autoApprove": True}))
     page.get_by_text("autoApprove is not one of the six fields").wait_for()
     text.fill(json.dumps({**entry, "cwd": "sub", "env": {"PW_SERVER": "••••••"}}))
@@ -248,7 +259,7 @@ def test_a_server_is_moved_to_another_clients_file_and_deleted_there(stage: Any,
     assert "playwright" not in (project / ".vscode" / "mcp.json").read_text()
     page.get_by_role("button", name="Delete server").click()
     dialog = page.locator("#edit-delete")
-    assert dialog.locator("h2").inner_text() == "Delete playwright from .codex/config.toml?"
+    expect(dialog.locator("h2")).to_have_text("Delete playwright from .codex/config.toml?")
     dialog.locator(".danger").click()
     page.get_by_text("playwright is no longer in .codex/config.toml").wait_for()
     expected = '[mcp_servers.sentry]\ncommand = "sentry-mcp"\nargs = ["serve"]\n'
@@ -276,9 +287,9 @@ def test_the_other_tabs_tell_permissions_calls_and_reasons(stage: Any, tab: Any,
     stage.run(work)
     page.locator("#tab-form").focus()
     page.keyboard.press("ArrowRight")
-    assert page.evaluate("document.activeElement.id") == "tab-permissions"
+    expect(page.locator("#tab-permissions")).to_be_focused()
     auto = page.get_by_role("switch", name="May start by itself in")
-    assert auto.get_attribute("aria-checked") == "false"
+    expect(auto).to_have_attribute("aria-checked", "false")
     auto.click()
     page.locator("#edit-permissions", has_text="Allowed by you for this declaration").wait_for()
     page.locator("#edit-permissions").get_by_role("switch", name="Always allow echo").click()
@@ -287,12 +298,15 @@ def test_the_other_tabs_tell_permissions_calls_and_reasons(stage: Any, tab: Any,
     page.get_by_role("tab", name="Call log").click()
     row = page.locator("#edit-calls tbody tr")
     row.wait_for()
-    assert "echo" in row.inner_text() and "You" in row.inner_text() and "canary-text" not in page.content()
+    expect(row).to_contain_text("echo")
+    expect(row).to_contain_text("You")
+    assert "canary-text" not in page.content()
     page.get_by_role("tab", name="Why").click()
     deciding = page.locator("#edit-why [aria-current]")
     deciding.wait_for()
-    assert "State" in deciding.inner_text() and "Connected" in deciding.inner_text()
-    assert ".mcp.json, line 3, read as root" in page.locator("#edit-why").inner_text()
+    expect(deciding).to_contain_text("State")
+    expect(deciding).to_contain_text("Connected")
+    expect(page.locator("#edit-why")).to_contain_text(".mcp.json, line 3, read as root")
 
 
 def test_duplicates_are_found_and_opened(stage: Any, tab: Any, project: Path) -> None:
@@ -304,7 +318,8 @@ def test_duplicates_are_found_and_opened(stage: Any, tab: Any, project: Path) ->
     page.get_by_role("button", name="Find duplicates").click()
     group = page.locator(".scan-group", has_text="sentry")
     group.wait_for()
-    assert "different" in group.inner_text() and "differs in args" in group.inner_text()
+    expect(group).to_contain_text("different")
+    expect(group).to_contain_text("differs in args")
     group.get_by_role("button", name="Open").last.click()
     page.locator('#edit-form [name=file][value=".gemini/settings.json"]').wait_for(state="attached")
 
@@ -323,8 +338,8 @@ def test_a_session_that_may_only_look_shows_fields_as_text_and_says_why(stage: A
     page.locator("#mcp-control").click()
     page.locator("#server-ledger .name-link").click()
     page.locator("#edit-command[readonly]").wait_for()
-    assert "agent" in page.locator("#edit-note .note").inner_text()
-    assert page.locator("#edit-save, #edit-connect, [data-add], [data-drop]").count() == 0
+    expect(page.locator("#edit-note .note")).to_contain_text("agent")
+    expect(page.locator("#edit-save, #edit-connect, [data-add], [data-drop]")).to_have_count(0)
 
 
 @pytest.mark.parametrize(("lang", "theme", "width"), [("en", "light", 1440), ("zh", "dark", 360)])
@@ -338,8 +353,9 @@ def test_screen_readers_and_narrow_screens_can_edit(
     assert serious(page, "#mcp-editor") == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if width == 360:
-        assert page.locator(".edit-select").is_visible() and page.locator("#mcp-edit-rows").is_hidden()
+        expect(page.locator(".edit-select")).to_be_visible()
+        expect(page.locator("#mcp-edit-rows")).to_be_hidden()
         page.get_by_role("tab", name="改动").click()
-        assert page.locator("#edit-diff tr.added").first.is_visible()
+        expect(page.locator("#edit-diff tr.added").first).to_be_visible()
         page.locator("#mcp-editor .edit-head button").click()
-        assert page.get_by_role("heading", name="放弃对 playwright 的未保存更改？").is_visible()
+        expect(page.get_by_role("heading", name="放弃对 playwright 的未保存更改？")).to_be_visible()

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.mcp_project import server, write
 from browser.scans import serious
@@ -48,15 +49,15 @@ def test_the_panel_says_of_each_server_what_it_is_and_what_can_be_done(stage: An
     """M7.6, M9.1; ui.md §3 table of states."""
     page, _ = opened(stage, tab, project)
     control = page.locator("#mcp-control")
-    assert control.inner_text() == "MCP 0/5"
-    assert control.get_attribute("aria-label") == "MCP servers, 0 of 5 connected. None is selected."
+    expect(control).to_have_text("MCP 0/5")
+    expect(control).to_have_attribute("aria-label", "MCP servers, 0 of 5 connected. None is selected.")
     names = page.locator(".mcp-rows .name-link").all_inner_texts()
     assert names == ["ledger", "search", "playwright", "sentry", "docs"]
     assert words(page, "sentry") == "Not allowed yet · runs sentry-mcp serve"
     assert words(page, "docs") == "Disabled by project"
-    assert page.locator(f"#server-docs {SWITCH}").count() == 0
-    assert page.locator("#server-docs form").count() == 0, "what the project disabled has no act"
-    assert "follows policy" in page.locator("#mcp-head").inner_text()
+    expect(page.locator(f"#server-docs {SWITCH}")).to_have_count(0)
+    expect(page.locator("#server-docs form")).to_have_count(0)  # what the project disabled has no act
+    expect(page.locator("#mcp-head")).to_contain_text("follows policy")
 
 
 def test_connect_shows_the_command_first_and_the_set_becomes_the_sessions_own(
@@ -66,17 +67,18 @@ def test_connect_shows_the_command_first_and_the_set_becomes_the_sessions_own(
     page, _ = opened(stage, tab, project)
     page.get_by_role("button", name="Connect ledger").click()
     ask = page.locator("#server-ledger-ask")
-    assert "fixture_server.py" in ask.locator("code").inner_text()
-    assert "outside every agent's sandbox" in ask.inner_text()
+    expect(ask.locator("code")).to_contain_text("fixture_server.py")
+    expect(ask).to_contain_text("outside every agent's sandbox")
     page.keyboard.press("Tab")
     ask.get_by_role("button", name="Cancel").click()
-    assert ask.is_hidden() and page.evaluate("document.activeElement.getAttribute('aria-label')") == "Connect ledger"
+    expect(ask).to_be_hidden()
+    assert page.evaluate("document.activeElement.getAttribute('aria-label')") == "Connect ledger"
     page.get_by_role("button", name="Connect ledger").click()
     ask.get_by_role("button", name="Connect", exact=True).click()
     page.get_by_text("Connected · 10 tools · about").wait_for()
-    assert page.locator("#mcp-control").inner_text() == "MCP 1/5"
+    expect(page.locator("#mcp-control")).to_have_text("MCP 1/5")
     head = page.locator("#mcp-head")
-    assert "custom set" in head.inner_text()
+    expect(head).to_contain_text("custom set")
     head.get_by_role("button", name="Follow policy").click()
     page.get_by_text("follows policy").wait_for()
     page.locator("#server-ledger-state", has_text="Not allowed yet").wait_for()
@@ -89,15 +91,15 @@ def test_a_tool_is_always_allowed_by_its_switch_and_every_page_shows_it(stage: A
     other = tab("/s/" + session.removeprefix("ahp-session:/"))
     page.get_by_role("button", name="Details of ledger").click()
     switch = page.get_by_role("switch", name="Always allow query_invoices")
-    assert switch.get_attribute("aria-checked") == "false"
+    expect(switch).to_have_attribute("aria-checked", "false")
     switch.click()
     page.locator('#server-ledger [aria-checked="true"]').wait_for()
-    assert page.locator("#server-ledger-more").is_visible(), "an open fold stays open (ui.md §8.3)"
+    expect(page.locator("#server-ledger-more")).to_be_visible()  # an open fold stays open (ui.md §8.3)
     tools = command(stage, session, "tools", server="ledger")["items"]
     assert [one["tool"] for one in tools if one["why"] == "grant"] == ["query_invoices"]
     other.locator("#mcp-control").click()
     other.get_by_role("button", name="Details of ledger").click()
-    assert other.get_by_role("switch", name="Always allow query_invoices").get_attribute("aria-checked") == "true"
+    expect(other.get_by_role("switch", name="Always allow query_invoices")).to_have_attribute("aria-checked", "true")
 
 
 def test_a_server_that_is_allowed_and_dies_counts_down_in_the_browser(stage: Any, tab: Any, project: Path) -> None:
@@ -115,9 +117,9 @@ def test_a_server_that_is_allowed_and_dies_counts_down_in_the_browser(stage: Any
     command(stage, session, "call", server="flaky", tool="leave", arguments={"code": 3})
     page.locator("#server-flaky-state", has_text="Reconnecting in").wait_for(timeout=15000)
     assert re.search(r"Reconnecting in \d+ s · attempt \d+", words(page, "flaky").replace("\n", ""))
-    assert page.locator("#mcp-control .dot.warn").count() == 1
+    expect(page.locator("#mcp-control .dot.warn")).to_have_count(1)
     hidden = page.locator("#server-flaky-state [aria-hidden='true'][data-until]")
-    assert hidden.count() == 1, "the countdown is not read aloud every second"
+    expect(hidden).to_have_count(1)  # the countdown is not read aloud every second
     page.get_by_role("button", name="Stop connecting flaky").click()
     page.locator("#server-flaky-state", has_text="Stopped by you").wait_for()
 
@@ -131,7 +133,7 @@ def test_a_changed_declaration_shows_old_beside_new_and_is_allowed_again(stage: 
     page.locator("#server-sentry-state", has_text="Declaration changed").wait_for()
     page.get_by_role("button", name="Allow sentry again").click()
     table = page.locator("#server-sentry-ask .compare")
-    assert table.locator("tbody tr").first.locator("code").all_inner_texts() == ["sentry-mcp serve", "sentry-mcp other"]
+    expect(table.locator("tbody tr").first.locator("code")).to_have_text(["sentry-mcp serve", "sentry-mcp other"])
     page.locator("#server-sentry-ask").get_by_role("button", name="Allow again").click()
     page.locator("#server-sentry-state", has_text="Failed").wait_for()
     assert "SPAWN_FAILED" in words(page, "sentry")
@@ -151,8 +153,8 @@ def test_what_an_agent_wrote_waits_for_a_person_who_has_read_it(stage: Any, tab:
     page.locator("#server-planted-state", has_text="Added by an agent in this session").wait_for()
     page.get_by_role("button", name="Review planted").click()
     ask = page.locator("#server-planted-ask")
-    assert "An agent wrote this entry in .gemini/settings.json" in ask.inner_text()
-    assert "planted-by-an-agent" in ask.locator("pre").inner_text()
+    expect(ask).to_contain_text("An agent wrote this entry in .gemini/settings.json")
+    expect(ask.locator("pre")).to_contain_text("planted-by-an-agent")
     ask.get_by_role("button", name="Confirm the file").click()
     page.locator("#server-planted-state", has_text="Not allowed yet").wait_for()
 
@@ -163,15 +165,16 @@ def test_trusting_the_workspace_lists_the_commands_before_it_is_pressed(stage: A
     (project / ".codex" / "config.toml").unlink()
     page, _ = opened(stage, tab, project)
     foot = page.locator("#mcp-foot")
-    assert "run as you, outside every agent's sandbox" in foot.inner_text()
-    assert "Starts now:" in foot.inner_text() and "fixture_server.py" in foot.inner_text()
+    expect(foot).to_contain_text("run as you, outside every agent's sandbox")
+    expect(foot).to_contain_text("Starts now:")
+    expect(foot).to_contain_text("fixture_server.py")
     switch = foot.get_by_role("switch", name="Always trust this workspace")
     switch.click()
     page.get_by_text("Connected · 10 tools").wait_for()
     assert str(project) in (stage.home / "config" / "config.toml").read_text()
-    assert foot.get_by_role("switch").get_attribute("aria-checked") == "true"
+    expect(foot.get_by_role("switch")).to_have_attribute("aria-checked", "true")
     page.get_by_role("button", name="Details of ledger").click()
-    assert "Allowed: workspace trusted" in page.locator("#server-ledger-more").inner_text()
+    expect(page.locator("#server-ledger-more")).to_contain_text("Allowed: workspace trusted")
     foot.get_by_role("switch").click()
     page.locator("#server-ledger-state", has_text="Not allowed yet").wait_for()
     assert str(project) not in (stage.home / "config" / "config.toml").read_text()
@@ -184,9 +187,10 @@ def test_connect_all_beyond_policy_asks_with_every_command_and_repeats_the_act(
     page, _ = opened(stage, tab, project)
     page.locator(".mcp-wide").get_by_role("button", name="Connect all", exact=True).click()
     dialog = page.locator("#mcp-all")
-    assert dialog.locator("li").count() == 4
-    assert "sentry-mcp serve" in dialog.inner_text() and "fixture_server.py" in dialog.inner_text()
-    assert dialog.locator("button.primary").inner_text() == "Connect 4 servers"
+    expect(dialog.locator("li")).to_have_count(4)
+    expect(dialog).to_contain_text("sentry-mcp serve")
+    expect(dialog).to_contain_text("fixture_server.py")
+    expect(dialog.locator("button.primary")).to_have_text("Connect 4 servers")
     page.keyboard.press("Escape")
     page.locator("#mcp-box").wait_for()
     assert words(page, "ledger").startswith("Not allowed yet"), "a closed dialog did nothing"
@@ -204,18 +208,19 @@ def test_a_broken_file_is_a_row_of_its_own_with_its_line(stage: Any, tab: Any, p
     (project / ".vscode" / "mcp.json").write_text('{\n  "servers": {\n    oops\n  }\n}\n')
     page, _ = opened(stage, tab, project)
     row = page.locator("#mcp-rows > li", has_text=".vscode/mcp.json")
-    assert "FILE_SYNTAX" in row.inner_text() and re.search(r"line \d", row.inner_text())
+    expect(row).to_contain_text("FILE_SYNTAX")
+    assert re.search(r"line \d", row.inner_text())
     row.get_by_role("button", name="Open").click()
     note = page.locator("#mcp-editor [role=alert]")
     note.wait_for()
-    assert ".vscode/mcp.json" in note.inner_text()
+    expect(note).to_contain_text(".vscode/mcp.json")
 
 
 def test_a_project_without_servers_says_so(stage: Any, tab: Any, tmp_path: Path) -> None:
     """ui.md §4"""
     page, _ = opened(stage, tab, tmp_path)
-    assert page.locator("#mcp-none").inner_text() == "This project declares no server."
-    assert page.locator("#mcp-control").inner_text() == "MCP 0/0"
+    expect(page.locator("#mcp-none")).to_have_text("This project declares no server.")
+    expect(page.locator("#mcp-control")).to_have_text("MCP 0/0")
 
 
 def test_names_commands_and_messages_are_never_markup(stage: Any, tab: Any, project: Path) -> None:
@@ -230,8 +235,8 @@ def test_names_commands_and_messages_are_never_markup(stage: Any, tab: Any, proj
     page.locator("#server-ok-state", has_text="Failed").wait_for()
     page.locator("#server-ok .mcp-dots").click()
     page.locator("#edit-command").wait_for()
-    assert page.locator("#edit-command").input_value() == evil
-    assert page.locator("img, #mcp-panel script, #mcp-editor script").count() == 0
+    expect(page.locator("#edit-command")).to_have_value(evil)
+    expect(page.locator("img, #mcp-panel script, #mcp-editor script")).to_have_count(0)
 
 
 def test_the_key_opens_it_escape_gives_focus_back_and_nothing_moves(stage: Any, tab: Any, project: Path) -> None:
@@ -243,8 +248,8 @@ def test_the_key_opens_it_escape_gives_focus_back_and_nothing_moves(stage: Any, 
     page.locator("#mcp-box").wait_for()
     assert page.evaluate("document.activeElement.closest('#mcp-box') !== null")
     page.keyboard.press("Escape")
-    assert page.locator("#mcp-box").is_hidden()
-    assert page.evaluate("document.activeElement.id") == "mcp-control"
+    expect(page.locator("#mcp-box")).to_be_hidden()
+    expect(page.locator("#mcp-control")).to_be_focused()
     page.keyboard.press("m")
     page.get_by_role("button", name="Connect search").click()
     page.locator("#mcp-control .dot.bad").wait_for()
@@ -264,7 +269,7 @@ def test_screen_readers_and_narrow_screens_have_everything(
     assert serious(page, "#mcp-box") == []
     assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
     if lang == "zh":
-        assert "它们以你的用户身份运行，不受智能体沙箱限制。" in page.locator("#mcp-foot").inner_text()
+        expect(page.locator("#mcp-foot")).to_contain_text("它们以你的用户身份运行，不受智能体沙箱限制。")
         assert words(page, "sentry") == "尚未允许 · 将运行 sentry-mcp serve"
         page.locator(".mcp-narrow[data-leave]").click()
-        assert page.locator("#mcp-box").is_hidden()
+        expect(page.locator("#mcp-box")).to_be_hidden()

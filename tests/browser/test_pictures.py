@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.conftest import TOKEN
 from browser.editor_client import Editor
@@ -118,8 +119,8 @@ def test_the_conversation(tab: Any, work: dict[str, str], shots: Path, theme: st
     page.keyboard.press("Tab")
     page.keyboard.press("Tab")
     for words in ("Thought", "per line", "Edited", "Allow", "Always allow this tool", "Deny", "of context", "Queue"):
-        assert words in page.locator(".main").inner_text()
-    assert page.locator("#sessions .session").count() == len(OTHERS) + 1
+        expect(page.locator(".main")).to_contain_text(words)
+    expect(page.locator("#sessions .session")).to_have_count(len(OTHERS) + 1)
     picture(page, shots, f"chat-{theme}")
 
 
@@ -177,7 +178,7 @@ def test_the_panel(tab: Any, work: dict[str, str], shots: Path) -> None:
     page = tab(work["Fix rounding"], **WIDE)
     page.locator("#mcp-control").click()
     page.locator("#mcp-box").wait_for()
-    assert page.locator(".mcp-rows .name-link").count() == 5
+    expect(page.locator(".mcp-rows .name-link")).to_have_count(5)
     picture(page, shots, "mcp-panel-light")
 
 
@@ -186,7 +187,7 @@ def test_the_panel_as_a_sheet_in_chinese(tab: Any, work: dict[str, str], shots: 
     page = tab(work["Fix rounding"], lang="zh", **PHONE)
     page.locator("#mcp-control").click()
     page.locator("#mcp-box").wait_for()
-    assert "MCP 服务器" in page.locator("#mcp-box").inner_text()
+    expect(page.locator("#mcp-box")).to_contain_text("MCP 服务器")
     assert page.evaluate("document.documentElement.scrollWidth") == 360
     picture(page, shots, "mcp-sheet-zh-360")
 
@@ -207,7 +208,7 @@ def test_the_editor(tab: Any, work: dict[str, str], shots: Path) -> None:
     arguments.fill(arguments.input_value() + "\n--headless")
     page.locator("#edit-command").focus()
     page.locator("#mcp-editor tr.added").first.wait_for()
-    assert page.get_by_role("button", name="Save and connect").is_enabled()
+    expect(page.get_by_role("button", name="Save and connect")).to_be_enabled()
     picture(page, shots, "editor-dialog-light")
 
 
@@ -251,5 +252,6 @@ def test_the_settings_in_chinese(stage: Any, tab: Any, work: dict[str, str], sho
     configure(stage)
     page = tab("/settings/mcp", lang="zh", theme="dark", **WIDE)
     page.get_by_text("信任方式").first.wait_for()
-    assert "~/work/ledger" in page.locator("#main").inner_text() and "browser" in page.locator("#main").inner_text()
+    expect(page.locator("#main")).to_contain_text("~/work/ledger")
+    expect(page.locator("#main")).to_contain_text("browser")
     picture(page, shots, "settings-zh-dark")

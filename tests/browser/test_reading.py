@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.conftest import TOKEN
 
-expect = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency").expect
 axe = pytest.importorskip("axe_core_python.base", reason="axe is a development dependency")
 CJK = re.compile(r"[\u3400-\u9fff]")
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
@@ -70,7 +70,7 @@ def test_a_page_is_in_the_reader_s_language_and_no_word_of_it_is_left_over(stage
     """M9.4: every name and label of the page itself is Chinese, also those that only screen readers have."""
     for path in ("/", "/new", "/archived", talk):
         page = tab(path, lang="zh")
-        assert page.locator("html").get_attribute("lang") == "zh-Hans"
+        expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
         found = page.evaluate(
             """() => [...document.querySelectorAll('[aria-label], [title], [placeholder]')].filter((one) =>
                  !one.closest('.log, .facts, .session, #folders, .agent-list, .new-config'))
@@ -85,13 +85,13 @@ def test_a_page_is_in_the_reader_s_language_and_no_word_of_it_is_left_over(stage
 def test_language_and_theme_are_chosen_and_the_page_does_not_flash(stage: Any, tab: Any) -> None:
     """The server writes both into the page; the choice is this browser's."""
     page = tab("/")
-    assert page.locator("html").get_attribute("data-theme") == "system"
+    expect(page.locator("html")).to_have_attribute("data-theme", "system")
     form = page.evaluate("document.body.dataset.form")
     fields = {"form_token": form, "lang": "zh_Hans", "theme": "dark", "back": "/archived"}
     page.request.post(f"{stage.url}/-/preferences", form=fields, headers={"origin": stage.url})
     page.goto(stage.url)
-    assert page.locator("html").get_attribute("data-theme") == "dark"
-    assert page.locator("html").get_attribute("lang") == "zh-Hans"
+    expect(page.locator("html")).to_have_attribute("data-theme", "dark")
+    expect(page.locator("html")).to_have_attribute("lang", "zh-Hans")
     assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(23, 25, 29)"
 
 
@@ -143,9 +143,9 @@ def test_everything_can_be_reached_and_done_by_keys(stage: Any, tab: Any) -> Non
     assert page.evaluate("document.activeElement.className") == "skip"
     page.keyboard.press("Enter")
     page.keyboard.press("c")
-    assert page.evaluate("document.activeElement.id") == "text"
+    expect(page.locator("#text")).to_be_focused()
     page.keyboard.press("Shift+Enter")
-    assert page.locator("#text").input_value() == "\n"
+    expect(page.locator("#text")).to_have_value("\n")
     page.locator("#main").focus()
     page.keyboard.press("?")
     expect(page.locator("#keys")).to_be_visible()
@@ -170,14 +170,14 @@ def test_enter_sends_nothing_while_an_input_method_composes(stage: Any, tab: Any
              new KeyboardEvent('keydown', {key: 'Enter', isComposing: true, bubbles: true, cancelable: true}))"""
     )
     page.wait_for_timeout(200)
-    assert page.locator("#text").input_value() == "中"
-    assert page.locator("#log .turn").count() == 0
+    expect(page.locator("#text")).to_have_value("中")
+    expect(page.locator("#log .turn")).to_have_count(0)
 
 
 def test_a_screen_reader_is_told_once_what_becomes_of_a_turn(stage: Any, tab: Any) -> None:
     """ui.md §7: the log is silent, one status says it."""
     page = tab(stage.session(title="Spoken"))
-    assert page.locator("#log").get_attribute("aria-live") == "off"
+    expect(page.locator("#log")).to_have_attribute("aria-live", "off")
     said = page.get_by_role("status").first
     page.locator("#text").fill("gates 1")
     page.keyboard.press("Enter")
@@ -273,8 +273,8 @@ def test_the_pages_work_below_a_path_of_a_reverse_proxy(stage: Any, tab: Any, pr
 
 def test_a_browser_without_script_reads_and_writes(stage: Any, tab: Any) -> None:
     page = tab(stage.session("say earlier", title="No script"), java_script_enabled=False)
-    assert page.get_by_text("earlier", exact=True).is_visible()
+    expect(page.get_by_text("earlier", exact=True)).to_be_visible()
     page.locator("#text").fill("say by a form")
     page.locator("#send").click()
     page.wait_for_url("**/s/*")
-    assert page.get_by_text("say by a form").is_visible()
+    expect(page.get_by_text("say by a form")).to_be_visible()

@@ -6,10 +6,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from innkeeper.client import Client
 
-expect = pytest.importorskip("playwright.sync_api", reason="Playwright is a development dependency").expect
 FIXTURE = Path(__file__).parent.parent / "servers" / "fixture_server.py"
 
 

@@ -6,6 +6,7 @@ from html.parser import HTMLParser
 from typing import Any
 
 import pytest
+from playwright.sync_api import expect
 
 from browser.conftest import TOKEN
 from browser.visitor import FORM, Visitor
@@ -185,10 +186,10 @@ def test_markup_of_agents_names_and_files_stays_text(stage: Any, tab: Any) -> No
         if button.is_enabled() and button.get_attribute("aria-expanded") == "false":
             button.click()
     assert page.evaluate("window.hit") is None
-    assert page.locator("#log script, #log img, #log style, #log b, #sessions img, .bar img").count() == 0
+    expect(page.locator("#log script, #log img, #log style, #log b, #sessions img, .bar img")).to_have_count(0)
     links = page.locator("#log .md a").evaluate_all("found => found.map(one => one.getAttribute('href'))")
     assert links == ["https://evil.example/i.png"], "an image is a link, and no other address is one"
-    assert page.locator("h1").inner_text() == "<script>window.hit=1</script>"
+    expect(page.locator("h1")).to_have_text("<script>window.hit=1</script>")
     page.reload()
     page.locator("[data-gate]").wait_for()
     assert page.evaluate("window.hit") is None

@@ -34,7 +34,7 @@ def test_presets_are_ticked_on_and_off_and_act_at_once(stage: Any, tab: Any) -> 
     until(page, stage, lambda found: found.get("enabled_builtins") == ["root", "vscode", "cursor", "gemini"])
     codex.check()
     until(page, stage, lambda found: found["enabled_builtins"] == ["root", "vscode", "codex", "cursor", "gemini"])
-    assert "All changes saved" in page.locator("#settings-bar").inner_text()
+    expect(page.locator("#settings-bar")).to_contain_text("All changes saved")
 
 
 def test_a_custom_preset_is_added_changed_and_removed(stage: Any, tab: Any) -> None:
@@ -45,7 +45,8 @@ def test_a_custom_preset_is_added_changed_and_removed(stage: Any, tab: Any) -> N
     page.locator("#preset-new-files").fill("../outside.json")
     page.locator("#preset-new").get_by_role("button", name="Save preset").click()
     page.locator(".toast.bad").wait_for()
-    assert page.locator("#preset-new-files").input_value() == "../outside.json" and "presets" not in stored(stage)
+    expect(page.locator("#preset-new-files")).to_have_value("../outside.json")
+    assert "presets" not in stored(stage)
     page.locator("#preset-new-extends").fill("root")
     page.locator("#preset-new-files").fill("tools/mcp.json\nmore/mcp.json")
     page.locator("#preset-new").get_by_role("button", name="Save preset").click()
@@ -68,18 +69,18 @@ def test_trusting_everything_needs_a_second_confirmation_with_the_commands(
     write(tmp_path)
     stage.session(title="Waits", folder=tmp_path)
     page = tab("/settings/mcp")
-    page.locator("[type=radio][value=all]").check()
+    page.locator("[type=radio][value=all]").click()  # shown as chosen only until the page is told what is stored
     dialog = page.locator("#trust-all")
     dialog.locator("li", has_text=str(tmp_path)).filter(has_text="sentry-mcp serve").first.wait_for()
     dialog.get_by_role("button", name="Cancel").click()
     expect(page.get_by_role("radio", name="Manual")).to_be_checked()
     assert "trust_mode" not in stored(stage)
-    page.locator("[type=radio][value=all]").check()
-    assert dialog.locator("button.sure").inner_text() == "Start all servers"
+    page.locator("[type=radio][value=all]").click()
+    expect(dialog.locator("button.sure")).to_have_text("Start all servers")
     dialog.locator("button.sure").click()
     until(page, stage, lambda found: found.get("trust_mode") == "all")
     page.locator("[type=radio][value=all][checked]").wait_for()
-    assert page.locator("[type=radio][value=all]").is_checked()
+    expect(page.locator("[type=radio][value=all]")).to_be_checked()
     page.get_by_role("radio", name="Manual").check()
     until(page, stage, lambda found: found.get("trust_mode") == "manual")
 
@@ -111,7 +112,8 @@ def test_workspaces_and_names_are_allowed_and_taken_back_and_bare_names_are_mark
     bare.locator(".tag.warn", has_text="Name only, not checked").wait_for()
     assert stored(stage)["workspace_allowances"][0]["allow_tools"] == ["mcp__ledger__echo"]
     grant = page.locator("#group-allowances tr", has_text="this declaration")
-    assert "ledger" in grant.inner_text() and grant.locator(".tag").count() == 0
+    expect(grant).to_contain_text("ledger")
+    expect(grant.locator(".tag")).to_have_count(0)
     grant.get_by_role("button", name="Remove ledger").click()
     grant.wait_for(state="detached")
     page.get_by_role("button", name="Remove mcp__ledger__echo").click()
@@ -128,8 +130,8 @@ def test_a_change_made_elsewhere_conflicts_marks_its_group_and_keeps_what_was_ty
         page.locator("#workspace-new button").click()
     assert response.value.status == 409 and response.value.json()["code"] == "SETTINGS_CONFLICT"
     page.locator("#group-workspaces-conflict").wait_for()
-    assert page.locator(".conflict-note:visible").count() == 1, "that group only"
-    assert page.locator("#workspace-new [name=workspace]").input_value() == "/typed/here"
+    expect(page.locator(".conflict-note:visible")).to_have_count(1)  # that group only
+    expect(page.locator("#workspace-new [name=workspace]")).to_have_value("/typed/here")
     assert not stored(stage).get("trusted_workspaces")
     page.reload()
 
@@ -143,7 +145,8 @@ def test_a_broken_file_says_that_the_last_good_settings_apply(stage: Any, tab: A
         file.write_text(before + "\nconflict_policy = 7\n")
         note = page.locator("#group-fault [role=alert]")
         note.wait_for(timeout=15000)
-        assert "The last good settings apply" in note.inner_text() and "SETTINGS_INVALID" in note.inner_text()
+        expect(note).to_contain_text("The last good settings apply")
+        expect(note).to_contain_text("SETTINGS_INVALID")
     finally:
         file.write_text(before)
     note.wait_for(state="detached", timeout=15000)
@@ -156,7 +159,7 @@ def test_the_policy_for_names_that_collide_is_a_choice_of_three(stage: Any, tab:
     until(page, stage, lambda found: found.get("conflict_policy") == "first-wins")
     page.get_by_role("radio", name="Take the first").press("ArrowLeft")
     until(page, stage, lambda found: found.get("conflict_policy") == "error")
-    assert page.get_by_role("radio", name="Switch both off and say so").is_checked()
+    expect(page.get_by_role("radio", name="Switch both off and say so")).to_be_checked()
 
 
 def test_language_appearance_and_keys_belong_to_the_browser(stage: Any, tab: Any) -> None:
@@ -166,22 +169,22 @@ def test_language_appearance_and_keys_belong_to_the_browser(stage: Any, tab: Any
     page.locator('html[data-theme="dark"]').wait_for(state="attached")
     page.locator("[name=lang]").select_option("zh_Hans")
     page.locator('html[lang="zh-Hans"]').wait_for(state="attached")
-    assert page.get_by_role("heading", name="语言", exact=True).is_visible()
+    expect(page.get_by_role("heading", name="语言", exact=True)).to_be_visible()
     page.goto(stage.url + "/settings")
     page.get_by_role("switch").click()
     page.locator('html[data-keys="off"]').wait_for(state="attached")
     page.goto(stage.url + stage.session(title="No keys"))
     page.locator("#log").click()
     page.keyboard.press("m")
-    assert page.locator("#mcp-box").is_hidden()
+    expect(page.locator("#mcp-box")).to_be_hidden()
     page.locator("#mcp-control").click()
-    assert page.locator("#mcp-box").is_visible()
+    expect(page.locator("#mcp-box")).to_be_visible()
 
 
 def test_agents_are_shown_with_their_state_and_the_host_with_its_version(stage: Any, tab: Any) -> None:
     page = tab("/settings/agents")
     rows = page.locator(".agent-row")
-    assert rows.filter(has_text="Claude").locator("p").last.inner_text() == "Ready · 2 models"
+    expect(rows.filter(has_text="Claude").locator("p").last).to_have_text("Ready · 2 models")
     page.get_by_role("button", name="Look again").click()
     page.locator(".agent-row", has_text="Claude").wait_for()
     page.goto(stage.url + "/settings/about")
