@@ -7,16 +7,18 @@ Rules
 """
 
 from collections.abc import Callable, Coroutine, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from innkeeper.app.host_servers import host_servers
 from innkeeper.host.core import Core
 from innkeeper.mcp.declarations.custom import Available, PresetInvalid, available_presets
-from innkeeper.mcp.declarations.resolve import Reading
 from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
 from innkeeper.ports.settings import HotSettings, SettingsService, SettingsState
 from innkeeper.settings.config import Settings
 from innkeeper.settings.problems import Problem, Wrong
+
+if TYPE_CHECKING:
+    from innkeeper.mcp.declarations.resolve import Reading
 
 
 def check_presets(settings: Settings) -> None:
@@ -54,8 +56,10 @@ class Preferences:
         hot = self._service.current().hot
         return available_presets(hot.enabled_builtins, hot.presets)
 
-    def reading(self) -> Reading:
+    def reading(self) -> "Reading":
         """What a workspace is read with now."""
+        from innkeeper.mcp.declarations.resolve import Reading
+
         now = self()
         return Reading(
             self._environment,

@@ -5,18 +5,17 @@ Rules
   that brings the token in the address is sent on with a cookie, so that no page and no history has the token.
 * What is neither is for `pages`, the web UI; without one there is the page that says how to connect.
 * A connection that says nothing within `HANDSHAKE_SECONDS`, or comes when `limit` are open, is not kept.
+* A web framework is not needed for this and not imported: it comes with the web UI, when somebody opens a page.
 * Messages bypass ASGI: the server's protocol object, which it offers as the extension `EXTENSION`, hands each one to
   the peer and takes all frames that wait at once (figures: benchmarks/bench_edge.py). ASGI does accepting and ending.
 """
 
 import asyncio
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Final, Protocol
-
-from starlette.requests import Request
-from starlette.responses import HTMLResponse, PlainTextResponse, Response
-from starlette.routing import Route, Router, WebSocketRoute
 
 from innkeeper import limits
 from innkeeper.edge import page
@@ -28,6 +27,8 @@ from innkeeper.errors import HostError
 log = logging.getLogger(__name__)
 
 EXTENSION: Final = "innkeeper.frames"
+_TEXT: Final[Mapping[str, str]] = MappingProxyType({"content-type": "text/plain; charset=utf-8"})
+_HTML: Final[Mapping[str, str]] = MappingProxyType({"content-type": "text/html; charset=utf-8"})
 
 
 class Frames(Protocol):
@@ -130,27 +131,47 @@ def build_app(door: WebSocketDoor, access: Access, language: str | None = None, 
     """The application. `language` is the operator's, for readers whose browser names none of ours; `pages` takes every
     HTTP request that is not the health check."""
 
-    async def show_page(request: Request) -> Response:
-        html = page.render(
-            host=request.headers.get("host", ""),
-            accept_language=request.headers.get("accept-language"),
-            language=language,
-        )
-        return HTMLResponse(html, headers=dict(page.HEADERS))
-
-    async def show_health(request: Request) -> Response:
-        return PlainTextResponse("ok", headers={"cache-control": "no-store"})
-
-    async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "websocket":
+    async def connect(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/":
+            await door(scope, receive, send)
+        else:
             await send({"type": "websocket.http.response.start", "status": 404, "headers": []})
             await send({"type": "websocket.http.response.body", "body": b"nothing here\n"})
+
+    async def answer(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["path"] == "/healthz":
+            await _show(scope, send, "ok", {**_TEXT, "cache-control": "no-store"})
         elif pages is not None:
             await pages(scope, receive, send)
+        elif scope["path"] == "/":
+            await _show(scope, send, _page(scope, language), {**_HTML, **page.HEADERS})
         else:
-            await PlainTextResponse("nothing here\n", 404)(scope, receive, send)
+            await _respond(send, 404, "nothing here\n", _TEXT)
 
-    routes = [WebSocketRoute("/", door), Route("/healthz", show_health)]
-    if pages is None:
-        routes.append(Route("/", show_page))
-    return Guard(Router(routes, redirect_slashes=False, default=not_found), access)
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        await (connect if scope["type"] == "websocket" else answer)(scope, receive, send)
+
+    return Guard(app, access)
+
+
+def _page(scope: Scope, language: str | None) -> str:
+    headers = {name: value.decode("latin-1") for name, value in scope["headers"]}
+    return page.render(
+        host=headers.get(b"host", ""), accept_language=headers.get(b"accept-language"), language=language
+    )
+
+
+async def _show(scope: Scope, send: Send, body: str, headers: Mapping[str, str]) -> None:
+    """What is only there to be read."""
+    if scope["method"] in ("GET", "HEAD"):
+        await _respond(send, 200, body, headers)
+    else:
+        await _respond(send, 405, "Method Not Allowed", {**_TEXT, "allow": "GET, HEAD"})
+
+
+async def _respond(send: Send, status: int, body: str, headers: Mapping[str, str]) -> None:
+    content = body.encode()
+    fields = [(name.encode(), value.encode("latin-1")) for name, value in headers.items()]
+    fields.append((b"content-length", str(len(content)).encode()))
+    await send({"type": "http.response.start", "status": status, "headers": fields})
+    await send({"type": "http.response.body", "body": content})

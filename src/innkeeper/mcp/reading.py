@@ -4,6 +4,7 @@ Rules
 * Files are read in a thread, unchanged ones from memory; reading decides nothing and starts nothing.
 * A file that cannot be read loses its servers. A required one of them that was in force fails requests, with the file's
   code, until the file can be read again (L3).
+* What reads is imported with the first reading: a host that has just started has none to make.
 * For a worktree that this host made, the directory that the user opened is read too: only equal entries inherit.
 """
 
@@ -11,15 +12,19 @@ import asyncio
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from innkeeper.mcp.authorship import Authorship
 from innkeeper.mcp.declarations.model import DeclaredServer, Diagnostic, Loaded, diagnostic
 from innkeeper.mcp.declarations.presets import ROOT
-from innkeeper.mcp.declarations.resolve import Reading, Resolver
 from innkeeper.mcp.judging import Judge
 from innkeeper.mcp.mounts import MountedSession, local_path
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.ports.clock import Clock
+
+if TYPE_CHECKING:
+    from innkeeper.mcp.declarations.resolve import Reading, Resolver
 
 logger = logging.getLogger(__name__)
 
@@ -45,7 +50,12 @@ class FileReader:
         self._settings = settings
         self._environment = environment
         self._worktrees = worktrees
-        self._resolver = Resolver()
+
+    @cached_property
+    def _resolver(self) -> "Resolver":
+        from innkeeper.mcp.declarations.resolve import Resolver
+
+        return Resolver()
 
     async def read(self, session: MountedSession) -> None:
         """Take what the files say now into `declared`, `diagnostics` and `lost`. Never raises for what they say."""
@@ -78,7 +88,9 @@ class FileReader:
         """Whether the files are as they were read last; synchronous, and cheap."""
         return session.path is not None and self._resolver.unchanged(session.path, self._reading())
 
-    def _reading(self) -> Reading:
+    def _reading(self) -> "Reading":
+        from innkeeper.mcp.declarations.resolve import Reading
+
         settings = self._settings()
         return Reading(
             self._environment,

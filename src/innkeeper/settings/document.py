@@ -9,7 +9,6 @@ from typing import TypeAlias
 
 from innkeeper.editing.edits import Edit
 from innkeeper.editing.engine import decoded, edit_bytes
-from innkeeper.editing.toml.front import TOML
 from innkeeper.editing.toml.places import line_of
 from innkeeper.errors import HostError
 from innkeeper.settings.config import FIELDS, HOT, Settings, settings_of
@@ -47,6 +46,8 @@ def changed_content(data: bytes | None, edits: Sequence[Edit], path: Path, check
         settings_of(data, path)
     except SettingsInvalid as error:
         raise error.while_running() from error
+    from innkeeper.editing.toml.front import TOML  # what writes is not imported to read
+
     wanted = edit_bytes(TOML, data or b"", edits)
     try:
         checked_settings(wanted, path, check)

@@ -21,7 +21,6 @@ from innkeeper.editing.engine import decoded, edit_bytes
 from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditUnsafe
 from innkeeper.editing.replacing import Content
-from innkeeper.editing.toml.front import TOML
 from innkeeper.errors import HostError
 from innkeeper.settings.tables import INPUT_NAME, KEYRING
 from innkeeper.texts import text
@@ -110,6 +109,8 @@ class Inputs:
         return known
 
     def _change(self, edit: Edit) -> None:
+        from innkeeper.editing.toml.front import TOML
+
         self._stored()
 
         def change(known: Content) -> bytes:
@@ -142,6 +143,8 @@ class Inputs:
 
 
 def _table(path: Path, data: bytes) -> Mapping[str, str]:
+    from innkeeper.editing.toml.front import TOML
+
     try:
         table: Any = TOML.parse(decoded(data))
     except EditUnsafe:

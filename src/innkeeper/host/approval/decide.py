@@ -9,13 +9,16 @@ Rules
 """
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from innkeeper.host.approval.paths import absolute, in_attachment_area, odd, reading, writing
 from innkeeper.host.approval.shell.grammar import Parse
-from innkeeper.host.approval.shell.judge import Judged, judge
 from innkeeper.host.approval.values import Call, Ground, Row, Standing, Step, Verdict, reason
 from innkeeper.ports.paths import PathFacts, Real
 from innkeeper.ports.questions import Reason
+
+if TYPE_CHECKING:
+    from innkeeper.host.approval.shell.judge import Judged
 
 
 def decide(call: Call, standing: Standing, ground: Ground, facts: PathFacts, parse: Parse | None = None) -> Verdict:
@@ -61,6 +64,13 @@ def _otherwise(call: Call) -> Verdict:
     return Verdict("ask", "otherwise", reason("otherwise", tool=call.tool))
 
 
+def _judge(call: Call, ground: Ground, facts: PathFacts, parse: Parse | None) -> "Judged":
+    """With the first command line come the tables of programs: a host that starts has none to look at."""
+    from innkeeper.host.approval.shell.judge import judge
+
+    return judge(call.intent, ground, facts, parse)
+
+
 class _Remembered:
     """Facts that stay the same within one decision."""
 
@@ -82,7 +92,7 @@ class _Look:
         self._ground = ground
         self._facts = facts
         intent = call.intent
-        self._judged: Judged | None = judge(intent, ground, facts, parse) if intent.kind == "shell" else None
+        self._judged: Judged | None = _judge(call, ground, facts, parse) if intent.kind == "shell" else None
         self._paths = [(path, absolute(path, intent.directory, ground)) for path in intent.paths]
         self.steps: Sequence[Step] = self._judged.steps if self._judged is not None else self._file_steps()
 
@@ -109,7 +119,7 @@ class _Look:
         return Verdict("approve", row, self.steps[0].reason, self.steps)
 
     def shell_verdict(self) -> Verdict:
-        judged = self._judged or Judged()
+        judged = self._judged or _judge(self._call, self._ground, self._facts, None)
         if judged.trouble is not None:
             return Verdict("ask", "shell", judged.trouble, judged.steps)
         asked = next((step for step in judged.steps if step.outcome == "ask"), None)

@@ -16,8 +16,6 @@ from innkeeper.ports.mcp import McpGateway
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
-from innkeeper.providers.console.commands import Console
-from innkeeper.providers.console.lines import parse
 from innkeeper.providers.spi import Backing, SessionOpening, TextDelta, TurnOutput, TurnRequest, Unavailable
 from innkeeper.texts import text
 
@@ -69,6 +67,9 @@ class ConsoleSession:
         self._ids = ids
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
+        from innkeeper.providers.console.commands import Console  # with the first turn, and not at the start of a host
+        from innkeeper.providers.console.lines import parse
+
         answer = await Console(self._gateway, self._ids, request, output).answer(
             parse(str(request.message.get("text", "")))
         )
