@@ -467,6 +467,7 @@ def _host_settings(given: Circumstances) -> HostSettings:
     settings = given.settings
     return HostSettings(
         version=running_version(),
+        directory=str(given.directory),
         full_access=settings.access == "full",
         grace=settings.limits["client_grace_seconds"],
         resident_sessions=int(settings.limits["resident_sessions"]),

@@ -29,6 +29,7 @@ from innkeeper.host.customizations import joined as customizations
 from innkeeper.host.drafts import Drafts
 from innkeeper.host.driver import Driver
 from innkeeper.host.extensions import Extensions
+from innkeeper.host.folders import Folders
 from innkeeper.host.hook_sites import HookSites, HostChannels, HostConfiguration, HostProviders
 from innkeeper.host.hydration import Hydrator
 from innkeeper.host.local_commands.registry import CommandRegistry
@@ -284,12 +285,17 @@ class Joined:
             self.terminals,
             Completing(self.core, self.commands.prefixes, self.outside.ground.files),
             ChangesetCommands(self.changes),
+            Folders(self.core, self.outside.ground.files, self._places),
             Adoption(self.core, self.sessions, self.hydrator, self.clock, self.ids),
             ChatSettings(self.core),
         )
         return {method: handler for table in tables for method, handler in table.table().items()}
 
     @property
+    @property
+    def _places(self) -> list[str]:
+        return [place for place in (self.outside.ground.home, self.settings.directory) if place]
+
     def _extensions(self) -> Extensions:
         outside, conversation = self.outside, self.conversation
         return Extensions(

@@ -31,6 +31,7 @@ from innkeeper.host.conversation import Conversation, Outside
 from innkeeper.host.customizations.commands import CUSTOMIZATION_METHODS
 from innkeeper.host.driver import Driver, Observed
 from innkeeper.host.extensions import EXTENSION_METHODS
+from innkeeper.host.folders import FOLDER_METHODS
 from innkeeper.host.joined import Joined
 from innkeeper.host.policy import HostPolicy
 from innkeeper.host.residency import Residency
@@ -43,7 +44,7 @@ __all__ = ["HOST_METHODS", "Conversation", "HostService", "Outside"]
 log = logging.getLogger(__name__)
 
 HOST_METHODS = STANDARD_METHODS | COMPLETION_METHODS | EXTENSION_METHODS | CUSTOMIZATION_METHODS
-HOST_METHODS |= TERMINAL_METHODS | CHANGESET_METHODS | ADOPTION_METHODS | CHAT_SETTING_METHODS
+HOST_METHODS |= TERMINAL_METHODS | CHANGESET_METHODS | ADOPTION_METHODS | CHAT_SETTING_METHODS | FOLDER_METHODS
 
 SERVER_REQUESTS = frozenset({"session/mcpServerStartRequested", "session/mcpServerStopRequested"})
 WAITS = frozenset({"chat/pendingMessageSet", "chat/steeringMessageSet"})

@@ -19,6 +19,8 @@ class HostSettings:
     """Times in seconds."""
 
     version: str = ""
+    directory: str | None = None
+    """Where the host was started: one of the places whose folders are shown for a new session."""
     default_provider: str | None = None
     """The agent of a session that names none; the first provider when None."""
     full_access: bool = False
