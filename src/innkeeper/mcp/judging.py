@@ -142,6 +142,7 @@ class Judge:
             course=course,
             next_try=None if supervisor is None else supervisor.next_try,
             unverified=supervisor is not None and supervisor.unverified,
+            confirmed_at=None if supervisor is None else supervisor.confirmed_at,
             leaving=mount.leaving,
             project=mount.project,
             granted=(self._views.get(before) or self._kept.get(before))

@@ -68,6 +68,8 @@ class ServerView:
     next_try: str | None = None
     """When the next try is due, as a timestamp."""
     unverified: bool = False
+    confirmed_at: str | None = None
+    """Its last proof of life while it is unverified, as a timestamp."""
     leaving: bool = False
     project: bool = True
     granted: DeclarationView | None = None
@@ -163,6 +165,7 @@ def _meta(view: ServerView) -> dict[str, object]:
         "bare": verdict.bare or None,
         "attempt": view.course.attempt if status == "reconnecting" else None,
         "nextTry": view.next_try,
+        "confirmedAt": view.confirmed_at if status == "unverified" else None,
         "required": declared.required or None,
         "changePending": view.leaving or None,
         "scope": None if view.project else "host",
@@ -197,6 +200,7 @@ def report_of(view: ServerView) -> ServerReport:
         selection=view.selection,
         attempt=view.course.attempt if status == "reconnecting" else 0,
         next_try=view.next_try,
+        confirmed_at=view.confirmed_at if status == "unverified" else None,
         change_pending=view.leaving,
         required=declared.required,
         scope="project" if view.project else "host",

@@ -66,6 +66,8 @@ class ServerReport:
     """Failed tries in a row while it is reconnecting."""
     next_try: str | None = None
     """When the next try is due, as a timestamp."""
+    confirmed_at: str | None = None
+    """When an unverified server last answered, as a timestamp."""
     change_pending: bool = False
     """The file or policy says otherwise by now; that takes effect when none of its calls runs (M5.3)."""
     required: bool = False

@@ -244,6 +244,7 @@ async def test_one_silent_look_is_unverified_and_the_next_answer_confirms() -> N
     world.alive = lambda _: False
     await world.run()
     assert (world.supervisor.unverified, world.supervisor.course.phase) == (True, "connected")
+    assert world.supervisor.confirmed_at == "in -10", "the last proof is ten seconds old"
     world.alive = lambda _: True
     world.time.until, world.time.now = 15.0, 11.2
     world.supervisor.look()
@@ -251,6 +252,7 @@ async def test_one_silent_look_is_unverified_and_the_next_answer_confirms() -> N
     async with asyncio.timeout(5):
         while world.supervisor.unverified:  # noqa: ASYNC110 - virtual time
             await asyncio.sleep(0)
+    assert world.supervisor.confirmed_at is None
     await world.supervisor.close()
 
 

@@ -73,6 +73,7 @@ class Supervisor:
         self.blocked = False
         """The old process may live: no other one is started (CLOSE_UNCONFIRMED)."""
         self._due = ""
+        self._silent_since = ""
         self._orders = orders
         self._timing = timing
         self._task: asyncio.Task[None] | None = None
@@ -104,6 +105,11 @@ class Supervisor:
     @property
     def unverified(self) -> bool:
         return self._probing is not None and self._probing.health != "confirmed"
+
+    @property
+    def confirmed_at(self) -> str | None:
+        """The last proof of life of an unverified server, as a timestamp; None while it is confirmed."""
+        return self._silent_since if self.unverified else None
 
     def start(self) -> None:
         """Begin a try now, unless one is under way or the server is connected. Refused while it is `blocked`."""
@@ -247,6 +253,7 @@ class Supervisor:
         if present.health != found.health:
             logger.info("mcp server %s: %s", self.name, found.health)
             self._probing = found
+            self._silent_since = self._timing.later(found.confirmed - now)
             self._orders.changed()
         if found.health == "gone":
             connection.drop("ENDPOINT_UNREACHABLE")
