@@ -2,7 +2,9 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable, Iterator
+import threading
+from collections.abc import Awaitable, Iterator
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -16,21 +18,31 @@ from innkeeper.engine.effects import Frame
 pytestmark = pytest.mark.anyio
 
 
+class Pipes:
+    """Both ways to a host; an end is closed once, whoever does it."""
+
+    def __init__(self) -> None:
+        (theirs, to_host), (from_host, ours) = os.pipe(), os.pipe()
+        self.theirs, self.to_host = FileIO(theirs), FileIO(to_host, "w")
+        self.from_host, self.ours = FileIO(from_host), FileIO(ours, "w")
+
+    def connection(self, host: Any, **more: Any) -> StdioConnection:
+        return StdioConnection(host.attach, read_from=self.theirs.fileno(), write_to=self.ours.fileno(), **more)
+
+
 @pytest.fixture
-def pipes() -> Iterator[Callable[[], tuple[int, int]]]:
-    opened: list[int] = []
-
-    def make() -> tuple[int, int]:
-        ends = os.pipe()
-        opened.extend(ends)
-        return ends
-
-    yield make
-    for descriptor in opened:
-        try:
-            os.close(descriptor)
-        except OSError:
-            continue
+def pipes() -> Iterator[Pipes]:
+    """The host's ends outlive its threads: a number that is closed under one is the next test's file."""
+    made = Pipes()
+    yield made
+    made.to_host.close()
+    made.from_host.close()
+    for thread in threading.enumerate():
+        if thread.name.startswith("edge.stdio."):
+            thread.join(5)
+            assert not thread.is_alive()
+    made.theirs.close()
+    made.ours.close()
 
 
 async def within(waiting: Awaitable[Any]) -> Any:
@@ -38,17 +50,16 @@ async def within(waiting: Awaitable[Any]) -> Any:
         return await waiting
 
 
-async def test_lines_are_messages_and_the_end_of_input_ends_the_host(pipes: Any, recording: Any) -> None:
-    (theirs, to_host), (from_host, ours) = pipes(), pipes()
+async def test_lines_are_messages_and_the_end_of_input_ends_the_host(pipes: Pipes, recording: Any) -> None:
     host = recording()
-    serving = asyncio.create_task(StdioConnection(host.attach, read_from=theirs, write_to=ours).serve())
-    os.write(to_host, b'{"a":1}\n\n  \r\n{"b"')
-    os.write(to_host, b":2}\nlast without newline")
-    os.close(to_host)
+    serving = asyncio.create_task(pipes.connection(host).serve())
+    pipes.to_host.write(b'{"a":1}\n\n  \r\n{"b"')
+    pipes.to_host.write(b":2}\nlast without newline")
+    pipes.to_host.close()
     await within(serving)
     assert host.links[0].heard == [b'{"a":1}', b'{"b":2}', b"last without newline"]
     assert host.links[0].gone.is_set()
-    assert os.read(from_host, 1000) == b'echo {"a":1}\necho {"b":2}\necho last without newline\n'
+    assert pipes.from_host.read(1000) == b'echo {"a":1}\necho {"b":2}\necho last without newline\n'
 
 
 async def test_files_work_as_well_as_pipes(tmp_path: Path, recording: Any) -> None:
@@ -60,35 +71,32 @@ async def test_files_work_as_well_as_pipes(tmp_path: Path, recording: Any) -> No
 
 
 async def test_a_line_that_is_too_long_is_handed_on_cut_off_and_the_next_one_is_fine(
-    pipes: Any, recording: Any
+    pipes: Pipes, recording: Any
 ) -> None:
     """The wire layer answers it as too large."""
-    (theirs, to_host), (_, ours) = pipes(), pipes()
     host = recording()
-    connection = StdioConnection(host.attach, read_from=theirs, write_to=ours, message_bytes=1000)
+    connection = pipes.connection(host, message_bytes=1000)
     serving = asyncio.create_task(connection.serve())
-    await asyncio.to_thread(os.write, to_host, b"x" * 300_000 + b"\nnext\n")
-    os.close(to_host)
+    await asyncio.to_thread(pipes.to_host.write, b"x" * 300_000 + b"\nnext\n")
+    pipes.to_host.close()
     await within(serving)
     assert host.links[0].heard == [b"x" * 1001, b"next"]
 
 
-async def test_a_reader_that_went_away_ends_the_host(pipes: Any, recording: Any) -> None:
-    (theirs, to_host), (from_host, ours) = pipes(), pipes()
+async def test_a_reader_that_went_away_ends_the_host(pipes: Pipes, recording: Any) -> None:
     host = recording()
-    serving = asyncio.create_task(StdioConnection(host.attach, read_from=theirs, write_to=ours).serve())
-    os.close(from_host)
-    os.write(to_host, b"anyone?\n")
+    serving = asyncio.create_task(pipes.connection(host).serve())
+    pipes.from_host.close()
+    pipes.to_host.write(b"anyone?\n")
     await within(serving)
     assert host.links[0].gone.is_set()
 
 
 async def test_a_reader_that_does_not_read_bounds_the_memory_and_does_not_delay_the_end(
-    pipes: Any, recording: Any
+    pipes: Pipes, recording: Any
 ) -> None:
-    (theirs, _), (_, ours) = pipes(), pipes()
     host = recording()
-    connection = StdioConnection(host.attach, read_from=theirs, write_to=ours)
+    connection = pipes.connection(host)
     serving = asyncio.create_task(connection.serve())
     await asyncio.sleep(0)
     peer = host.links[0].peer
