@@ -1,6 +1,9 @@
 """Terminals of a real host over its socket, and its sudden death (issue 5, points 5 and 9; M5.6)."""
 
 import asyncio
+import contextlib
+import os
+import re
 import signal
 import time
 from pathlib import Path
@@ -25,6 +28,16 @@ def lives(pid: int) -> bool:
         return psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
     except psutil.NoSuchProcess:
         return False
+
+
+def sleeping(pid: int) -> set[int]:
+    """The `sleep` programs below it."""
+    found = set()
+    for child in psutil.Process(pid).children(recursive=True):
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if child.name() == "sleep":
+                found.add(child.pid)
+    return found
 
 
 async def survivors(pids: set[int]) -> set[int]:
@@ -53,9 +66,11 @@ async def test_a_killed_host_leaves_no_process_and_no_terminal_that_looks_alive(
         await client.dispatch(URI, {"type": "terminal/input", "data": PROGRAMS})
         await client.until(lambda: "started" in shown(client.states[URI]))
         await asyncio.sleep(0.2)  # what is printed is logged within 50 ms
-        children = psutil.Process(host.pid).children(recursive=True)
-        pids = {child.pid for child in children}
-        assert sum("sleep" in " ".join(child.cmdline()) for child in children) >= 3
+        async with asyncio.timeout(30):
+            while len(programs := sleeping(host.pid)) < 3:  # noqa: ASYNC110
+                await asyncio.sleep(0.02)
+        pids = {child.pid for child in psutil.Process(host.pid).children(recursive=True)}
+        assert programs <= pids
         await host.end(signal.SIGKILL)
         await client.close()
         assert not await survivors(pids)
@@ -70,6 +85,27 @@ async def test_a_killed_host_leaves_no_process_and_no_terminal_that_looks_alive(
         assert "started" in shown(state)
         await later.close()
         assert await host.end() == 0
+
+
+async def test_programs_hear_the_signals_that_the_host_was_started_to_ignore(tmp_path: Path) -> None:
+    """`nohup innkeeper serve &`: the host goes on when its own terminal is closed; a program in one of its terminals
+    can be hung up, and Ctrl-C and Ctrl-\\ end it."""
+    ignored = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
+    before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
+    host = HostProcess(tmp_path / "home")
+    try:
+        await host.start()
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+    client = await opened(host, tmp_path)
+    os.kill(host.pid, signal.SIGHUP)
+    await client.dispatch(URI, {"type": "terminal/input", "data": "grep SigIgn /proc/self/status; echo sho''wn\r"})
+    await client.until(lambda: "shown" in shown(client.states[URI]))
+    await client.close()
+    (mask,) = re.findall(r"SigIgn:\s+([0-9a-f]+)", shown(client.states[URI]))
+    assert not [number for number in ignored if int(mask, 16) >> (number - 1) & 1]
+    assert await host.end() == 0
 
 
 async def test_a_stopped_host_ends_its_terminals_in_time(tmp_path: Path) -> None:

@@ -128,7 +128,16 @@ def _stop_on_signals() -> asyncio.Event:
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    _hand_on_no_deafness()
     return stop
+
+
+def _hand_on_no_deafness() -> None:
+    """What `nohup` or a script's `&` made the host ignore, it goes on ignoring; the programs it starts do not inherit
+    it: a handler, unlike "ignore", ends with the `exec`."""
+    for number in (signal.SIGHUP, signal.SIGQUIT):
+        if signal.getsignal(number) is signal.SIG_IGN:
+            signal.signal(number, lambda _number, _frame: None)
 
 
 async def _serve_stdio(host: Host, settings: Settings, stop: asyncio.Event) -> None:

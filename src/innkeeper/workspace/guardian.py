@@ -3,8 +3,10 @@
 Run by path as a process of its own (`python -I -S guardian.py`), so it imports the standard library only and as little
 of it as it can. Rules
 
-* Its standard input is a pipe that only the host holds: `+PID` adds the leader of a group, `-PID` removes it. End of
-  input means that the host is gone.
+* Its standard input is a socket whose other end only the host holds: `+PID` adds the leader of a group, `*PID` too and
+  takes the descriptor that comes with it, `-PID` removes it. End of input means that the host is gone.
+* A terminal's descriptor is held until its programs have been found: the host's death hangs no terminal up before that.
+  It would end the shell and leave a program in a session of its own with nothing that leads to it.
 * At the end of input every registered group, the session of each leader and every descendant get TERM, after
   `GRACE` seconds KILL. It then exits. With nothing registered it exits at once.
 * A pid that was given to a stranger in the meantime is left alone: the leader's start time is kept.
@@ -13,7 +15,7 @@ of it as it can. Rules
 
 import os
 import signal
-import sys
+import socket
 import time
 
 GRACE = 0.5
@@ -112,14 +114,25 @@ def main() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
         signal.signal(number, signal.SIG_IGN)
     groups: dict[int, str | None] = {}
-    for line in sys.stdin:
-        sign, pid = line[:1], line[1:].strip()
-        if not pid.isdigit():
-            continue
-        if sign == "+":
-            groups[int(pid)] = start_time(int(pid))
-        elif sign == "-":
-            groups.pop(int(pid), None)
+    held: dict[int, int] = {}
+    descriptors: list[int] = []
+    host, rest = socket.socket(fileno=0), b""
+    while True:
+        data, came, _, _ = socket.recv_fds(host, 4096, 64)
+        descriptors += came
+        *lines, rest = (rest + data).split(b"\n")
+        for line in lines:
+            sign, pid = line[:1], int(line[1:])
+            if sign == b"-":
+                groups.pop(pid, None)
+            else:
+                groups[pid] = start_time(pid)
+            if pid in held:
+                os.close(held.pop(pid))
+            if sign == b"*" and descriptors:
+                held[pid] = descriptors.pop(0)
+        if not data:
+            break
     if groups:
         end(groups)
 

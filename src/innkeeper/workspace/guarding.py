@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -17,7 +18,8 @@ class Guard:
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[bytes] | None = None
-        self._groups: set[int] = set()
+        self._channel: socket.socket | None = None
+        self._groups: dict[int, int | None] = {}
 
     @property
     def pid(self) -> int | None:
@@ -30,45 +32,61 @@ class Guard:
         if self._process is not None:
             logger.warning("the guardian process ended with %s; starting another", self._process.returncode)
             self._forget()
-        self._process = subprocess.Popen(
-            [sys.executable, "-I", "-S", os.fspath(SCRIPT)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            cwd="/",
-            env={},
-            start_new_session=True,
-            bufsize=0,
-        )
-        for group in self._groups:
-            self._tell(f"+{group}\n")
+        ours, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-I", "-S", os.fspath(SCRIPT)],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",
+                env={},
+                start_new_session=True,
+            )
+        self._channel = ours
+        for group, held in self._groups.items():
+            self._tell_added(group, held)
 
-    def add(self, group: int) -> None:
-        self._groups.add(group)
-        self._tell(f"+{group}\n")
+    def add(self, group: int, held: int | None = None) -> None:
+        """`held`: a descriptor that stays open after the host's death until the group has been found. It is the
+        caller's until `remove`."""
+        self._groups[group] = held
+        self._tell_added(group, held)
 
     def remove(self, group: int) -> None:
-        self._groups.discard(group)
+        self._groups.pop(group, None)
         self._tell(f"-{group}\n")
+
+    def let_go(self, group: int) -> None:
+        """The group is still guarded, its descriptor held no longer."""
+        if self._groups.get(group) is not None:
+            self.add(group)
 
     async def close(self) -> None:
         """End the guardian. It ends whatever is still registered."""
-        process, self._process = self._process, None
-        if process is None:
-            return
-        assert process.stdin is not None
-        process.stdin.close()
-        await asyncio.to_thread(process.wait)
+        process = self._process
+        self._forget()
+        if process is not None:
+            await asyncio.to_thread(process.wait)
 
-    def _tell(self, line: str) -> None:
-        if self._process is None or self._process.stdin is None:
+    def _tell_added(self, group: int, held: int | None) -> None:
+        if held is None:
+            self._tell(f"+{group}\n")
+        else:
+            self._tell(f"*{group}\n", held)
+
+    def _tell(self, line: str, *descriptors: int) -> None:
+        if self._channel is None:
             return
         try:
-            self._process.stdin.write(line.encode())
+            if descriptors:
+                socket.send_fds(self._channel, [line.encode()], descriptors)
+            else:
+                self._channel.sendall(line.encode())
         except OSError:
             logger.warning("the guardian process does not listen; it is started anew with the next child")
 
     def _forget(self) -> None:
-        if self._process is not None and self._process.stdin is not None:
-            self._process.stdin.close()
-        self._process = None
+        if self._channel is not None:
+            self._channel.close()
+        self._process = self._channel = None

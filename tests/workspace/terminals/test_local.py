@@ -217,6 +217,18 @@ async def test_programs_get_a_hang_up_and_nothing_is_left(rig: Rig) -> None:
     assert not wait_until_dead(pids, 1)
 
 
+async def test_a_hang_up_loses_no_program_in_a_session_of_its_own(rig: Rig) -> None:
+    """M5.6: the shell obeys the hang-up at once, and with it goes what leads to the program it detached."""
+    reader = await rig.open()
+    await reader.run("setsid -w sleep 302 & true")
+    shell = psutil.Process(reader.terminal.pid)
+    async with asyncio.timeout(LIMIT):
+        while not (sleeping := {one.pid for one in shell.children(recursive=True) if one.name() == "sleep"}):  # noqa: ASYNC110
+            await asyncio.sleep(0.01)
+        await reader.terminal.close()
+    assert not wait_until_dead(sleeping, 1)
+
+
 async def test_what_is_never_read_does_not_grow(rig: Rig) -> None:
     """A program that takes no input: a little waits, the rest is refused."""
     reader = await rig.open()
@@ -265,16 +277,25 @@ HOST = textwrap.dedent(
 )
 
 
-def test_killing_the_host_leaves_no_orphan() -> None:
-    """M5.6, issue 5 point 9: `kill -9` of the process that opened it, with programs in front and behind."""
-    host = subprocess.Popen([sys.executable, "-c", HOST], stdout=subprocess.PIPE)
+@pytest.mark.parametrize("shell_obeys", [False, True], ids=["a shell that stays", "a shell that obeys the hang-up"])
+def test_killing_the_host_leaves_no_orphan(shell_obeys: bool) -> None:
+    """M5.6, issue 5 point 9: `kill -9` of the process that opened it, with programs in front and behind. The guardian
+    is late, so whatever the death of the host sets off has happened when it looks."""
+    host = subprocess.Popen(
+        [sys.executable, "-c", HOST.replace("trap '' HUP; ", "" if shell_obeys else "trap '' HUP; ")],
+        stdout=subprocess.PIPE,
+    )
     try:
         assert host.stdout is not None
         shell = psutil.Process(int(host.stdout.readline()))
         pids = {shell.pid, *(child.pid for child in shell.children(recursive=True))}
         assert len(pids) >= 4
+        (guardian,) = (one for one in psutil.Process(host.pid).children() if "guardian.py" in " ".join(one.cmdline()))
+        guardian.suspend()
     finally:
         host.send_signal(signal.SIGKILL)
         host.wait()
         host.stdout.close()
+    assert wait_until_dead([shell.pid], 0.5), "nothing is hung up before the guardian has looked"
+    guardian.resume()
     assert not wait_until_dead(pids)

@@ -3,7 +3,9 @@
 Rules
 * The shell's controlling terminal is its own. It is taken by opening it in the new session, by a small `sh` that
   becomes the shell: no code of ours runs between fork and exec (threads may hold locks there).
-* The guardian that guards the other children knows the shell as soon as it exists (M5.6).
+* The guardian that guards the other children knows the shell as soon as it exists (M5.6), and holds the terminal: when
+  the host dies, nothing is hung up before its programs have been found. A hang-up that the host wants comes after them
+  too.
 * The host keeps the far side of the terminal open until the shell has ended, so that a pause between two programs is no
   end. What was printed before the end is read; what a program left behind prints later is not.
 """
@@ -56,8 +58,8 @@ def start(shell: Shell, environment: Mapping[str, str], opening: Opening, guard:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         raise
-    guard.add(popen.pid)
-    return LocalTerminal(LocalProcess(popen, guard), (master, slave), shell, nonce, folder)
+    guard.add(popen.pid, held=master)
+    return LocalTerminal(LocalProcess(popen, guard), guard, (master, slave), shell, nonce, folder)
 
 
 def _set_up(descriptor: int, size: Size) -> None:
@@ -72,9 +74,16 @@ class LocalTerminal:
     """One shell. Made by `start`."""
 
     def __init__(
-        self, process: LocalProcess, ends: tuple[int, int], shell: Shell, nonce: str, folder: Path | None
+        self,
+        process: LocalProcess,
+        guard: Guard,
+        ends: tuple[int, int],
+        shell: Shell,
+        nonce: str,
+        folder: Path | None,
     ) -> None:
         self.process = process
+        self._guard = guard
         self._master, self._slave = ends
         self._shell = shell
         self._nonce = nonce
@@ -149,7 +158,8 @@ class LocalTerminal:
         return code
 
     async def close(self) -> None:
-        """The hang-up comes from closing the host's side."""
+        """The hang-up comes from closing the host's side, when the programs that it would part are known."""
+        await self.process.note_tree()
         self._hang_up()
         await self.process.close()
         self._remove_scripts()
@@ -211,6 +221,7 @@ class LocalTerminal:
         self._loop.remove_writer(self._master)
         self._readable.set()
         self._close_far_side()
+        self._guard.let_go(self.pid)
         os.close(self._master)
 
     def _remove_scripts(self) -> None:
