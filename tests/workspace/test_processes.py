@@ -1,6 +1,7 @@
 """Own process spawning (architecture §5, M2.8, M5.6) with real processes."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -278,6 +279,31 @@ def test_nothing_outlives_a_killed_host(number: signal.Signals) -> None:
         host.wait(5)
         assert not wait_until_dead(pids)
     finally:
+        host.kill()
+        host.wait(5)
+        host.stdout.close()
+
+
+def test_a_child_that_ends_with_its_input_leaves_nothing_behind_a_killed_host() -> None:
+    """M5.6: the server obeys the end of its input; what it started has a session of its own. The guardian is late, so
+    whatever the death of the host sets off has happened when it looks."""
+    server = "import subprocess, sys; print(subprocess.Popen(['setsid', '-w', 'sleep', '311']).pid); sys.stdin.read()"
+    script = f'exec {sys.executable} -u -c "{server}"'
+    host = subprocess.Popen([sys.executable, "-c", HOST, script], stdout=subprocess.PIPE, text=True)
+    assert host.stdout is not None
+    guardian, wrapper, *_ = (int(word) for word in host.stdout.readline().split())
+    try:
+        pids = [wrapper, *(child.pid for child in psutil.Process(wrapper).children(recursive=True))]
+        assert len(pids) >= 2
+        psutil.Process(guardian).suspend()
+        host.kill()
+        host.wait(5)
+        assert wait_until_dead([wrapper], 0.5), "the end of the input is not told before the guardian has looked"
+        os.kill(guardian, signal.SIGCONT)
+        assert not wait_until_dead(pids)
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(guardian, signal.SIGCONT)
         host.kill()
         host.wait(5)
         host.stdout.close()

@@ -63,7 +63,9 @@ class LocalProcesses:
             env=dict(command.environment),
             start_new_session=True,
         )
-        self._guard.add(popen.pid)
+        assert popen.stdin is not None
+        # A child that ends with its input does so after the host's death only when what it started has been found.
+        self._guard.add(popen.pid, held=popen.stdin.fileno())
         child = LocalProcess(popen, self._guard)
         self._children.add(child)
         try:
@@ -162,6 +164,7 @@ class LocalProcess:
 
         found = await asyncio.to_thread(process_tree.find_tree, self.pid, reaped=self.exited.done())
         tree = found | process_tree.living(self._noted)
+        self._guard.let_go(self.pid)
         if self._stdin is not None:
             self._stdin.close()
         elif self._popen.stdin is not None:
