@@ -2,7 +2,8 @@
 
 Rules
 * `on_did_dispatch_action` comes before the host's own routing of the same action, `on_did_apply_client_action` after.
-* A rejected action is seen by the first with its reason, by the second never.
+* A rejected action is seen by the first with its reason, by the second never. What a client sent without a type is no
+  action and is seen by none.
 """
 
 from collections.abc import Coroutine, Mapping
@@ -25,8 +26,9 @@ class HookSites:
         self._hooks = hooks
 
     def dispatched(self, released: Released) -> None:
-        action = released.action
-        if not self._hooks.watched(action["type"], released.kind):
+        action: Mapping[str, Any] = released.action
+        type_ = action.get("type")
+        if not isinstance(type_, str) or not self._hooks.watched(type_, released.kind):
             return
         client = None if released.origin is None else released.origin.client_id
         session = self._session(released)

@@ -1,4 +1,4 @@
-"""Order, isolation, combination, cancellation of the hooks: rows D1 to D30 of the reference (K3-K5, K8-K11)."""
+"""Order, isolation, combination, cancellation of the hooks (K3-K5, K8-K11; the D rows of the reference)."""
 
 import asyncio
 import itertools
@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from innkeeper.contributions.builtin import activate, builtin_kinds
 from innkeeper.contributions.dispatch import Dispatcher, Registry, Services
 from innkeeper.contributions.dispatch.mementos import Mementos
+from innkeeper.contributions.side_chat.seed import wrapped
 from innkeeper.contributions.spi import (
     HOOKS,
     Addition,
@@ -25,6 +26,7 @@ from innkeeper.contributions.spi import (
     TurnEnd,
     TurnEndReason,
     Watch,
+    services,
 )
 from innkeeper.errors import HostError
 
@@ -56,6 +58,10 @@ def registry():
 @pytest.fixture
 def hooks(registry):
     return Dispatcher(registry, seconds=0.05)
+
+
+def turn(id_):
+    return {"id": id_, "message": MESSAGE, "state": "complete", "responseParts": []}
 
 
 def noting(calls, name):
@@ -248,13 +254,16 @@ async def later(self, turn):
     raise RuntimeError("later")
 
 
-@pytest.mark.parametrize("broken", [failing, later, lambda self, turn: "a text"])
+NO_ADDITIONS = ["a text", Addition("a text"), Addition(None), Addition([1]), Addition(text=7), ["a list"], 0]
+
+
+@pytest.mark.parametrize("broken", [failing, later, *(lambda self, turn, given=given: given for given in NO_ADDITIONS)])
 async def test_one_that_fails_adds_nothing_and_the_others_do(registry, hooks, broken):
-    """D11."""
+    """D11; an answer that is none is a failure too, also where only its inside is wrong."""
     registry.register(kind("a", 1, on_outgoing_turn=lambda self, turn: Addition(["a"])))
     registry.register(kind("b", 2, on_outgoing_turn=broken))
     registry.register(kind("c", 3, on_outgoing_turn=lambda self, turn: Addition(["c"])))
-    assert (await hooks.outgoing(OUTGOING)).instructions == ("a", "c")
+    assert await hooks.outgoing(OUTGOING) == Addition(("a", "c"), None)
 
 
 async def test_an_empty_text_replaces_the_text(registry, hooks):
@@ -358,11 +367,16 @@ def test_the_first_answer_wins_and_the_rest_is_not_asked(registry, hooks):
     assert hooks.incoming(INCOMING) == NO and asked == ["a", "a", "b"]
 
 
-@pytest.mark.parametrize("broken", [failing, lambda self, request: True, lambda self, request: later(self, request)])
+NO_DECISIONS = [True, Handled(None), Reject("no"), Reject({"message": "No"}), Reject({"errorType": "no", "message": 1})]
+
+
+@pytest.mark.parametrize(
+    "broken", [failing, later, *(lambda self, request, given=given: given for given in NO_DECISIONS)]
+)
 def test_admission_that_fails_rejects(registry, hooks, broken):
     """D15: an exception, an answer that is none, and a coroutine alike."""
     asked = []
-    registry.register(kind("broken", 1, on_incoming_request=broken))
+    registry.register(kind("broken", 1, on_incoming_request=lambda self, request: broken(self, request)))
     registry.register(kind("next", 2, on_incoming_request=lambda self, request: asked.append(1)))
     answer = hooks.incoming(INCOMING)
     assert isinstance(answer, Reject) and answer.error["errorType"] == "internalError"
@@ -374,10 +388,10 @@ def test_admission_that_fails_rejects(registry, hooks, broken):
 
 async def test_turns_are_threaded_and_a_failure_keeps_the_ones_before(registry, hooks):
     """D17."""
-    registry.register(kind("a", 1, on_hydrate_turns=lambda self, of, turns: [*turns, "a"]))
+    registry.register(kind("a", 1, on_hydrate_turns=lambda self, of, turns: [*turns, turn("a")]))
     registry.register(kind("b", 2, on_hydrate_turns=lambda self, of, turns: failing(self, turns)))
-    registry.register(kind("c", 3, on_hydrate_turns=lambda self, of, turns: [*turns, "c"]))
-    assert await hooks.hydrate_turns(HYDRATION, []) == ["a", "c"]
+    registry.register(kind("c", 3, on_hydrate_turns=lambda self, of, turns: [*turns, turn("c")]))
+    assert await hooks.hydrate_turns(HYDRATION, []) == [turn("a"), turn("c")]
 
 
 async def test_a_chat_is_threaded(registry, hooks):
@@ -391,6 +405,141 @@ async def test_a_chat_is_threaded(registry, hooks):
     registry.register(kind("b", 2, on_hydrate_chat=draft))
     registry.register(kind("c", 3, on_hydrate_chat=lambda self, of, restored: None))
     assert await hooks.hydrate_chat(HYDRATION, HydratedChat()) == HydratedChat("T", MESSAGE)
+
+
+@pytest.mark.parametrize("given", [None, "turns", [7], [{"id": "t"}], [{"message": MESSAGE}], [turn("a"), {"id": 1}]])
+async def test_what_are_no_turns_leave_the_ones_before(registry, hooks, given):
+    """K5: they would be in the state, for every client."""
+    registry.register(kind("a", on_hydrate_turns=lambda self, of, turns: given))
+    assert await hooks.hydrate_turns(HYDRATION, [turn("t")]) == [turn("t")]
+
+
+@pytest.mark.parametrize("given", [HydratedChat(7), HydratedChat(draft="text"), HydratedChat(config=[]), "chat"])
+async def test_what_is_no_chat_leaves_the_one_before(registry, hooks, given):
+    """K5."""
+    registry.register(kind("a", on_hydrate_chat=lambda self, of, restored: given))
+    assert await hooks.hydrate_chat(HYDRATION, HydratedChat("T")) == HydratedChat("T")
+
+
+# -- what is easily got wrong ------------------------------------------------------------------------------------------
+
+
+def looking_at_a_cancelled_future(self, *_values):
+    future = asyncio.get_running_loop().create_future()
+    future.cancel()
+    return future.result()
+
+
+async def test_a_cancelled_error_out_of_a_hook_cancels_nobody(registry, hooks, caplog):
+    """K5: asking a cancelled future raises one, and no `except Exception` catches it."""
+    calls = []
+    names = [*HOOKS]
+    watch = Watch(None)
+    registry.register(kind("broken", 1, watch=watch, **dict.fromkeys(names, looking_at_a_cancelled_future)))
+    registry.register(
+        kind(
+            "sound",
+            2,
+            watch=watch,
+            on_turn_end=lambda self, end: calls.append("end"),
+            on_did_apply_client_action=lambda self, one: calls.append("client"),
+            on_did_dispatch_action=lambda self, one: calls.append("any"),
+            on_outgoing_turn=lambda self, turn: Addition(["kept"]),
+        )
+    )
+    hooks.turn_end(END)
+    hooks.client_action(DispatchedAction("s", "c", "chat", {"type": "chat/delta"}))
+    hooks.dispatched(DispatchedAction("s", "c", "chat", {"type": "chat/delta"}))
+    assert calls == ["end", "client", "any"]
+    assert isinstance(hooks.incoming(INCOMING), Reject), "fails closed"
+    assert (await hooks.outgoing(OUTGOING)).instructions == ("kept",)
+    assert await hooks.hydrate_turns(HYDRATION, [turn("t")]) == [turn("t")]
+    assert await hooks.hydrate_chat(HYDRATION, HydratedChat("T")) == HydratedChat("T")
+    assert all(f"broken failed in {name}" in caplog.text for name in names)
+
+
+async def test_an_asynchronous_observer_is_told_of_in_the_log(registry, hooks, caplog):
+    """K2: nobody awaits it, so it never ran; one that hides behind a wrapper is found only when it is called."""
+    ran = []
+
+    async def on_turn_end(self, end):
+        ran.append(1)
+
+    registry.register(kind("late", on_turn_end=lambda self, end: on_turn_end(self, end)))
+    hooks.turn_end(END)
+    assert not ran and "late failed in on_turn_end" in caplog.text and "coroutine" in caplog.text
+
+
+def test_made_up_types_of_actions_are_not_remembered(registry, hooks):
+    """K9: rejected actions are seen too, and their types are anything that a client sends."""
+    calls = []
+    registry.register(
+        kind("all", 1, watch=Watch(None), on_did_dispatch_action=lambda self, one: calls.append(one.action["type"]))
+    )
+    registry.register(
+        kind("some", 2, watch=Watch(frozenset({"chat/usage"})), on_did_dispatch_action=lambda self, one: None)
+    )
+    for number in range(1_000):
+        hooks.dispatched(DispatchedAction("s", "c", "chat", {"type": f"made/up{number}"}))
+    assert len(calls) == 1_000 and len(hooks._watching) == 1
+    hooks.dispatched(DispatchedAction("s", "c", "chat", {"type": "chat/usage"}))
+    assert calls[-1] == "chat/usage" and len(hooks._watching) == 2
+
+
+def test_a_contribution_may_come_and_go_while_others_are_told(registry, hooks):
+    """K3, K4: what a hook registers or unregisters counts from the next time on, and disturbs no sequence."""
+    calls, registrations = [], {}
+
+    def first(self, end):
+        calls.append("first")
+        registrations.pop("first").dispose()
+        registry.register(kind("third", 3, **noting(calls, "third")))
+
+    registrations["first"] = registry.register(kind("first", 1, on_turn_end=first))
+    registry.register(kind("second", 2, **noting(calls, "second")))
+    hooks.turn_end(END)
+    hooks.turn_end(END)
+    assert calls == ["first", "second", "second", "third"]
+
+
+async def test_a_hook_may_act_on_what_it_is_told(world, client):
+    """K2, re-entrant: what observers dispatch is seen after what they were told of, once, in order, by all."""
+    seen = []
+
+    def init(self, context: Context, channels: services.Channels) -> None:
+        self.channels = channels
+
+    def on_did_dispatch_action(self, one):
+        seen.append(one.action["type"])
+        if one.action["type"] == "chat/turnComplete":
+            self.channels.dispatch(one.session, {"type": "session/titleChanged", "title": "a"})
+            self.channels.dispatch(one.session, {"type": "session/titleChanged", "title": "b"})
+
+    types = frozenset({"chat/turnComplete", "session/titleChanged", "session/activityChanged"})
+    acting = kind("acting", 9_999, watch=Watch(types), on_did_dispatch_action=on_did_dispatch_action, __init__=init)
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello", "t0")
+    world.service.contributions.register(acting)
+    await client.turn(chat, "hello")
+    await client.state(session, lambda s: s["title"] == "b")
+    assert seen == ["chat/turnComplete", "session/titleChanged", "session/titleChanged"]
+    world.check_mirrors(client)
+
+
+@pytest.mark.parametrize("type_", [None, 7, ["chat/delta"], {"a": 1}, "made/up", "session/chatRemoved"])
+async def test_what_is_no_action_is_rejected_and_disturbs_nobody(world, client, caplog, type_):
+    """K11: observers are told of rejected actions as clients sent them, whatever they are."""
+    session, _ = await client.new_session()
+    calls = []
+    world.service.contributions.register(
+        kind("all", 9_999, watch=Watch(None), on_did_dispatch_action=lambda self, one: calls.append(one.rejection))
+    )
+    action = {} if type_ is None else {"type": type_}
+    params = {"channel": session, "clientSeq": 50, "action": action}
+    client.say({"jsonrpc": "2.0", "method": "dispatchAction", "params": params})
+    reason = await client.rejection(50)
+    assert "failed" not in caplog.text
+    assert calls == ([reason] if isinstance(type_, str) else [])
 
 
 # -- the built-ins ---------------------------------------------------------------------------------------------------
@@ -412,6 +561,29 @@ async def test_the_sequences_of_the_built_ins(world):
     """D26, K4: side chat is at 510 here; a silent reordering is a regression."""
     found = {hook: [bound.id for bound in world.service.contributions.sequence(hook)] for hook in HOOKS}
     assert found == SEQUENCES
+
+
+@pytest.mark.parametrize("which", ["default", "side"])
+async def test_hydrating_twice_is_hydrating_once(world, client, which):
+    """K17: hydration hooks are idempotent, and what is logged wins each time."""
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello", "t")
+    side = "ahp-chat:/side"
+    await client.request("createChat", session, chat=side, source={"kind": "sideChat", "chat": chat, "turnId": "t"})
+    call = {"kind": "toolCall", "toolCall": {"toolCallId": "x", "toolName": "y", "status": "running"}}
+    given = [
+        turn("before"),
+        {**turn("first"), "message": {**MESSAGE, "text": wrapped("words", "chosen")}, "usage": {"outputTokens": 2}},
+        {**turn("last"), "responseParts": [call]},
+    ]
+    logged = [{**turn("first"), "usage": {"inputTokens": 1, "outputTokens": 9}}]
+    of = Hydration(session, chat if which == "default" else side, "transcript", logged)
+    once = await world.service.hooks.hydrate_turns(of, given)
+    assert list(await world.service.hooks.hydrate_turns(of, once)) == list(once) != given
+    assert next(one for one in once if one["id"] == "first")["usage"] == {"inputTokens": 1, "outputTokens": 9}
+    assert once[-1]["state"] == "error" and len(once) == (3 if which == "default" else 2)
+    entered = await world.service.hooks.hydrate_chat(of, HydratedChat())
+    assert await world.service.hooks.hydrate_chat(of, entered) == entered
 
 
 def test_no_two_built_ins_of_a_hook_have_one_order():
@@ -548,6 +720,28 @@ def test_the_hosts_way_back_has_two_members():
 
     for one in (HostBridge, Bridge):
         assert [name for name in vars(one) if not name.startswith("_")] == ["launch_kind", "send_turn_message"]
+
+
+async def test_the_hosts_way_back_begins_no_turn_over_another(world, client):
+    """K7: the one that runs would be gone, and nobody would be told of its end."""
+
+    def init(self, context: Context, host: services.HostBridge) -> None:
+        self.host = host
+
+    refused = []
+    sending = kind(
+        "sending",
+        9_999,
+        __init__=init,
+        watch=Watch(frozenset({"chat/responsePart"})),
+        on_did_dispatch_action=lambda self, one: refused.append(self.host.send_turn_message(one.channel, MESSAGE)),
+    )
+    world.service.contributions.register(sending)
+    _, chat = await client.new_session()
+    client.start_turn(chat, "stuck")
+    await world.until(lambda: refused)
+    assert refused == [{"errorType": "internalError", "message": "A turn is in progress in this conversation."}]
+    assert client.states[chat]["activeTurn"]["id"] == "t1"
 
 
 def test_a_service_is_registered_once():

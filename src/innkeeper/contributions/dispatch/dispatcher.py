@@ -2,18 +2,22 @@
 
 Rules
 * Isolation: what one contribution raises is logged with its id and the hook, and the others run. Admission alone fails
-  closed: an exception, or an answer that is none, rejects.
+  closed: an exception, or an answer that is none, rejects. A `CancelledError` out of a hook is its failure like any
+  other; only whoever waits for a sequence can cancel it.
+* What a hook gives is looked at before it is used: a wrong value is that contribution's failure, never the turn's.
 * An asynchronous hook runs in a task of its own: its turn's cancellation ends it and the sequence, its time limit ends
   it alone, and one that holds on to its task is left behind.
-* An action that nobody watches costs one look-up.
+* An action that nobody watches costs one look-up. What is remembered for that is no larger than what is watched for,
+  whatever types of actions clients make up.
 """
 
 import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from innkeeper.contributions.dispatch.answers import is_addition, is_decision, is_restored, is_turns
 from innkeeper.contributions.dispatch.registry import Bound, Registry
 from innkeeper.contributions.spi import (
     Addition,
@@ -27,13 +31,15 @@ from innkeeper.contributions.spi import (
     Reject,
     Turn,
     TurnEnd,
+    Watch,
 )
 from innkeeper.limits import CONTRIBUTION_STAGE_SECONDS
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
-T = TypeVar("T")
-NONE: Final[tuple[Bound, ...]] = ()
+
+FAILURES: Final = (Exception, asyncio.CancelledError)
+"""What a hook may raise while it is called; the second is what a cancelled future says that it looks at."""
 
 
 class HookFailed(Exception):
@@ -47,7 +53,7 @@ class Dispatcher:
         self.registry = registry
         self._seconds = seconds
         self._left_behind: set[asyncio.Task[Any]] = set()
-        self._watching: dict[tuple[str, str], tuple[Bound, ...]] = {}
+        self._watching: dict[tuple[str | None, str], tuple[Bound, ...]] = {}
         registry.on_change(self._sort)
 
     def _sort(self) -> None:
@@ -55,7 +61,8 @@ class Dispatcher:
         self._incoming, self._outgoing = of("on_incoming_request"), of("on_outgoing_turn")
         self._ends, self._applied = of("on_turn_end"), of("on_did_apply_client_action")
         self._turns, self._chats = of("on_hydrate_turns"), of("on_hydrate_chat")
-        self._dispatched = of("on_did_dispatch_action")
+        self._dispatched = tuple((bound, self.registry.watch_of(bound.id)) for bound in of("on_did_dispatch_action"))
+        self._named_types = frozenset().union(*(watch.types or () for _, watch in self._dispatched))
         self._watching.clear()
 
     # -- admission -----------------------------------------------------------------------------------------------
@@ -65,10 +72,9 @@ class Dispatcher:
         for id, call in self._incoming:
             try:
                 answer = call(request)
-                if answer is not None and not isinstance(answer, Handled | Reject):
-                    _closed(answer)
-                    raise TypeError(f"the answer is a {type(answer).__name__}")
-            except Exception:
+                if not is_decision(answer):
+                    raise _no_answer(answer)
+            except FAILURES:
                 log.exception("contribution %s failed in on_incoming_request: the turn is rejected", id)
                 why = text("turn.contributionFailed", contribution=id)
                 return Reject({"errorType": "internalError", "message": why})
@@ -95,16 +101,12 @@ class Dispatcher:
             _told(bound, "on_did_dispatch_action", action)
 
     def _watchers(self, type: str, kind: str) -> tuple[Bound, ...]:
-        found = self._watching.get((type, kind))
+        key = (type if type in self._named_types else None, kind)
+        found = self._watching.get(key)
         if found is None:
-            found = self._watching[(type, kind)] = tuple(
-                bound for bound in self._dispatched if self._wants(bound.id, type, kind)
-            )
+            found = tuple(bound for bound, watch in self._dispatched if _wants(watch, *key))
+            self._watching[key] = found
         return found
-
-    def _wants(self, id: str, type: str, kind: str) -> bool:
-        types, kinds = self.registry.watch_of(id)
-        return (types is None or type in types) and (kinds is None or kind in kinds)
 
     # -- values --------------------------------------------------------------------------------------------------
 
@@ -114,7 +116,7 @@ class Dispatcher:
         text: str | None = None
         for bound in self._outgoing:
             try:
-                added = await self._value(bound, "on_outgoing_turn", Addition | None, turn)
+                added = await self._value(bound, "on_outgoing_turn", is_addition, turn)
             except HookFailed:
                 continue
             if added is None:
@@ -128,7 +130,7 @@ class Dispatcher:
     async def hydrate_turns(self, of: Hydration, turns: Sequence[Turn]) -> Sequence[Turn]:
         for bound in self._turns:
             try:
-                turns = await self._value(bound, "on_hydrate_turns", Sequence, of, turns)
+                turns = await self._value(bound, "on_hydrate_turns", is_turns, of, turns)
             except HookFailed:
                 continue
         return turns
@@ -136,24 +138,26 @@ class Dispatcher:
     async def hydrate_chat(self, of: Hydration, restored: HydratedChat) -> HydratedChat:
         for bound in self._chats:
             try:
-                restored = await self._value(bound, "on_hydrate_chat", HydratedChat, of, restored)
+                restored = await self._value(bound, "on_hydrate_chat", is_restored, of, restored)
             except HookFailed:
                 continue
         return restored
 
-    async def _value(self, bound: Bound, hook: str, type_: Any, *arguments: object) -> Any:
+    async def _value(self, bound: Bound, hook: str, fits: Callable[[Any], bool], *arguments: object) -> Any:
         """What the hook gives. Raises HookFailed, and CancelledError when whoever waits is cancelled."""
         try:
             given = bound.call(*arguments)
+        except FAILURES as error:
+            raise _failed(bound, hook, error) from error
+        try:
             if inspect.isawaitable(given):
                 given = await self._within(bound, hook, given)
-            if not isinstance(given, type_):
-                raise TypeError(f"the answer is a {type(given).__name__}")
+            if not fits(given):
+                raise _no_answer(given)
         except HookFailed:
             raise
         except Exception as error:
-            log.exception("contribution %s failed in %s", bound.id, hook)
-            raise HookFailed from error
+            raise _failed(bound, hook, error) from error
         return given
 
     async def _within(self, bound: Bound, hook: str, work: Any) -> Any:
@@ -202,17 +206,25 @@ async def _awaited(work: Any) -> Any:
     return await work
 
 
+def _wants(watch: Watch, type: str | None, kind: str) -> bool:
+    return (watch.types is None or type in watch.types) and (watch.kinds is None or kind in watch.kinds)
+
+
 def _told(bound: Bound, hook: str, value: object) -> None:
     try:
         given = bound.call(value)
-        if given is not None:
-            _closed(given)
-    except Exception:
-        log.exception("contribution %s failed in %s", bound.id, hook)
+        if inspect.iscoroutine(given):
+            raise _no_answer(given)
+    except FAILURES as error:
+        _failed(bound, hook, error)
 
 
-def _closed(given: object) -> None:
-    """A coroutine that nobody awaits says so at some other time and place: end it here."""
-    close: Callable[[], None] | None = getattr(given, "close", None)
-    if inspect.iscoroutine(given) and close is not None:
-        close()
+def _failed(bound: Bound, hook: str, error: BaseException) -> HookFailed:
+    log.error("contribution %s failed in %s", bound.id, hook, exc_info=error)
+    return HookFailed()
+
+
+def _no_answer(given: object) -> TypeError:
+    if inspect.iscoroutine(given):
+        given.close()  # else Python says at some other time and place that nobody awaited it
+    return TypeError(f"a {type(given).__name__} is no answer here")
