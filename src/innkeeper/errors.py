@@ -103,7 +103,7 @@ ERRORS: Final = _table(
         ("turn", "error", "executionInterrupted requiredServerUnavailable providerFailed STAGE_TIMEOUT"),
         ("turn", "error", "workingDirectoryFailed workingDirectoryMissing"),
         ("turn", "error", "QUESTION_TIMEOUT PROVIDER_UNKNOWN internalError archived readOnly sendFailed"),
-        ("turn", "error", "modelSelectionFailed"),
+        ("turn", "error", "modelSelectionFailed declarationsFailed"),
         ("agent", "error", "AGENT_EXTRA_MISSING AGENT_BINARY_MISSING AGENT_LOGIN_MISSING AGENT_UNSUPPORTED"),
         ("agent", "error", "AGENT_START_FAILED AGENT_EXITED AGENT_UNRESPONSIVE AGENT_REFUSED TRANSCRIPT_UNKNOWN"),
         ("command", "error", "TERMINAL_FAILED TERMINALS_FULL"),

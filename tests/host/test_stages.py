@@ -63,7 +63,7 @@ async def world(stages):
 
 
 async def test_the_stages_come_in_order_and_the_end_once(world, client, stages):
-    """K10: once a turn, always with a turn id."""
+    """C12, our decision (K10): once a turn, always with a turn id."""
     _, chat = await client.new_session()
     await client.turn(chat, "hello")
     await world.until(lambda: len(stages.calls) == 3)

@@ -93,7 +93,7 @@ async def test_an_agent_that_fails_ends_its_turn_with_an_error_part(world, clien
 
 
 async def test_an_unexpected_failure_tells_a_reference_and_keeps_its_text_in_the_log(world, client, caplog):
-    """issue 2 §2: never a stack trace to a client; bad agents harm nobody else."""
+    """T8, issue 2 §2: never a stack trace to a client; bad agents harm nobody else."""
     _, chat = await client.new_session()
     turn = await client.turn(chat, "crash")
     error = turn["responseParts"][-1]["error"]
@@ -110,7 +110,7 @@ async def test_an_agent_that_cancels_itself_ends_in_an_error(world, client):
 
 
 async def test_a_resumable_error_can_be_resumed_in_the_same_turn(world, client):
-    """AHP §9.7: same id, message, parts; duration adds up."""
+    """T10, AHP §9.7: same id, message, parts; duration and usage add up."""
     _, chat = await client.new_session()
     failed = await client.turn(chat, "fail resumable")
     assert failed["responseParts"][-1]["resumable"] is True
@@ -118,7 +118,7 @@ async def test_a_resumable_error_can_be_resumed_in_the_same_turn(world, client):
     await client.action(chat, "chat/turnComplete")
     turn = client.states[chat]["turns"][-1]
     assert len(client.states[chat]["turns"]) == 1
-    assert turn["usage"]["inputTokens"] == 20, "T10: of both attempts"
+    assert turn["usage"]["inputTokens"] == 20, "of both attempts"
     assert kinds(turn) == ["markdown", "error", "markdown"] and turn["duration"] >= failed["duration"]
     assert world.scripted.requests[-1].resumed and world.scripted.requests[-1].history == ()
     world.check_mirrors(client)
@@ -157,6 +157,7 @@ async def test_a_stuck_turn_can_be_cancelled(world, client):
 
 
 async def test_an_agent_that_ignores_the_cancellation_changes_nothing_any_more(world, client):
+    """T6."""
     _, chat = await client.new_session()
     client.start_turn(chat, "deaf")
     await client.action(chat, "chat/responsePart")
@@ -198,7 +199,7 @@ async def test_signals_that_fit_no_state_mean_nothing(world, client):
     ("approvals", "answer"), [("default", (False, "no-conversation")), ("autoApprove", (True, "user"))]
 )
 async def test_what_an_agent_reports_after_its_end_means_nothing_and_nobody_is_asked(world, client, approvals, answer):
-    """providers.spi: nothing is taken after the end. T14: what it asks is answered at once, by the rules."""
+    """T1, providers.spi: nothing is taken after the end. T14: what it asks is answered at once, by the rules."""
     _, chat = await client.new_session(config={"autoApprove": approvals})
     turn = await client.turn(chat, "late")
     session = world.service._backings.peek("ahp-session:/1")
@@ -241,8 +242,30 @@ async def test_a_required_server_that_is_not_there_fails_the_turn(world, client)
     assert not world.scripted.requests
 
 
+async def test_a_resumed_turn_that_does_not_reach_its_agent_can_be_resumed_again(world, client):
+    """Reference §4.6: what stood in the way is not the turn's, also an exception or an agent that cannot be opened."""
+    _, chat = await client.new_session()
+    await client.turn(chat, "fail resumable")
+    prepare = world.mcp.prepare
+
+    def crash(session, turn_id):
+        raise OSError("disk")
+
+    for times in (2, 3):
+        world.mcp.prepare = crash
+        client.dispatch(chat, "chat/turnResume", turnId="t1")
+        await client.action(chat, "chat/error", times)
+        part = client.states[chat]["turns"][-1]["responseParts"][-1]
+        assert part["error"]["errorType"] == "declarationsFailed" and part["resumable"] is True
+    world.mcp.prepare = prepare
+    client.dispatch(chat, "chat/turnResume", turnId="t1")
+    await client.action(chat, "chat/turnComplete")
+    assert client.states[chat]["turns"][-1]["state"] == "complete" and len(client.states[chat]["turns"]) == 1
+    assert [request.resumed for request in world.scripted.requests] == [False, True]
+
+
 async def test_an_exception_while_declarations_are_prepared_fails_the_turn(world, client):
-    """K19."""
+    """K19: with a reference, and what it said in the log alone."""
 
     def crash(session, turn_id):
         raise OSError("disk")
@@ -250,7 +273,8 @@ async def test_an_exception_while_declarations_are_prepared_fails_the_turn(world
     world.mcp.prepare = crash
     _, chat = await client.new_session()
     turn = await client.turn(chat, "hello")
-    assert turn["state"] == "error" and not world.scripted.requests
+    error = turn["responseParts"][-1]["error"]
+    assert error["errorType"] == "declarationsFailed" and "disk" not in str(turn) and not world.scripted.requests
 
 
 async def test_cancelling_ends_the_preparation_at_once(world, client):
@@ -291,6 +315,7 @@ async def test_every_client_sees_the_same_turn(world, client):
     await other.subscribe(chat)
     await client.turn(chat, "tool")
     await other.ended(chat)
+    assert other.states[chat]["turns"] == client.states[chat]["turns"]
     world.check_mirrors(client, other)
 
 

@@ -13,6 +13,7 @@ from innkeeper.contributions.spi import Handled, IncomingRequest, Reject
 from innkeeper.engine.effects import Act
 from innkeeper.host.asking import Asking, drained
 from innkeeper.host.core import Core
+from innkeeper.host.views import active_turn
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import Launch
 from innkeeper.ports.ids import Ids
@@ -24,13 +25,15 @@ from innkeeper.texts import text
 class Admission:
     def __init__(self, hooks: Dispatcher) -> None:
         self._hooks = hooks
-        self._decided: dict[tuple[str, str], Handled | None] = {}
+        self._decided: dict[str, tuple[str, Handled | None]] = {}
+        """By chat, with the id of the turn that was asked about: a chat begins one turn at a time, so what was said of
+        one that never began goes with the next."""
 
     def consult(self, asking: Asking) -> Handled | Reject | None:
         """The word on a turn: the one that was given beforehand, else a new one. None admits it."""
-        key = (asking.chat, asking.turn_id)
-        if key in self._decided:
-            return self._decided.pop(key)
+        turn_id, decided = self._decided.pop(asking.chat, (None, None))
+        if turn_id == asking.turn_id:
+            return decided
         if asking.resumed:
             return None
         source: Literal["direct", "queued"] = "direct" if asking.queued is None else "queued"
@@ -43,7 +46,7 @@ class Admission:
         answer = self.consult(asking)
         if isinstance(answer, Reject):
             return answer.error
-        self._decided[(asking.chat, asking.turn_id)] = answer
+        self._decided[asking.chat] = (asking.turn_id, answer)
         return None
 
 
@@ -67,6 +70,8 @@ class Bridge:
         session = self._core.owner(chat)
         if session is None or self._core.head(chat) is None:
             return {"errorType": "internalError", "message": text("turn.sessionGone")}
+        if active_turn(self._core.head(chat)) is not None:
+            return {"errorType": "internalError", "message": text("turn.inProgress")}
         turn_id = self._ids.new()
         refused = self._admission.beforehand(Asking(session, chat, turn_id, message, False, client, queued))
         if refused is not None:

@@ -14,9 +14,9 @@ from innkeeper.providers.spi import ProviderError
 
 @dataclass(frozen=True, slots=True)
 class Succeeded:
-    """The agent came to its end."""
+    """The agent, or the local command, came to its end."""
 
-    kind: Literal["success"] = "success"
+    kind: Literal["success", "localCommand"] = "success"
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,8 @@ Rules
 * The files are captured while the other stages go on, and are before the agent may write (reference §5.8).
 * The model that the message names and what is attached to it come before servers are started for it. Contributions are
   told the message as it was sent; the agent gets it with its attachments resolved.
-* Preparing declarations may fail the turn; an outgoing contribution that fails adds nothing (K5).
+* Preparing declarations may fail the turn, also by an exception in it (K19); an outgoing contribution that fails adds
+  nothing (K5).
 * The context of a side chat is its source's history up to the turn it was opened at, a running one included; a source
   that is gone gives none.
 """
@@ -27,11 +28,15 @@ from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.host.views import State, active_turn, effective_values
 from innkeeper.ports.changes import TurnCheckpoints
 from innkeeper.ports.customizations import Eligible
-from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.declarations import Declarations, RequiredServerUnavailable
 from innkeeper.ports.worktrees import WorktreeIsolation
 from innkeeper.protocol.chat.state import Message
 from innkeeper.providers.spi import Branch, ClientTool, Provider, ProviderError, ProviderSession, TurnRequest
 from innkeeper.texts import text
+
+
+class DeclarationsFailed(Exception):
+    """Preparing the declarations raised something that is no answer; its cause says what."""
 
 
 class Requests:
@@ -58,7 +63,7 @@ class Requests:
         self._declarations = declarations
 
     async def prepare(self, asking: Asking, hooks: Dispatcher) -> tuple[ProviderSession, TurnRequest]:
-        """The agent and what it is asked. Raises ProviderError and RequiredServerUnavailable."""
+        """The agent and what it is asked. Raises ProviderError, RequiredServerUnavailable and DeclarationsFailed."""
         message = asking.message.get("text", "")
         await self._worktrees.prepare(asking.session, asking.chat, asking.turn_id, message)
         agent = await self._backings.get(asking.session)
@@ -88,9 +93,14 @@ class Requests:
 
     async def declare(self, session: str, turn_id: str) -> Eligible:
         """The session's declarations are read, its servers are up, as far as they must be (K19), and its agent has what
-        may reach it (C6.4), which is returned."""
+        may reach it (C6.4), which is returned. Raises ProviderError, RequiredServerUnavailable, DeclarationsFailed."""
         await self._handover.eligible(session)
-        await self._declarations.prepare(session, turn_id)
+        try:
+            await self._declarations.prepare(session, turn_id)
+        except RequiredServerUnavailable:
+            raise
+        except Exception as error:
+            raise DeclarationsFailed from error
         eligible = await self._handover.eligible(session)
         agent = self._backings.peek(session)
         if agent is not None:

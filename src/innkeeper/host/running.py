@@ -28,6 +28,8 @@ class RunningTurn:
     task: asyncio.Task[None] | None = None
     sent: asyncio.Event = field(default_factory=asyncio.Event)
     """Set once the agent has been given the turn, and at its end."""
+    steered: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+    """Steering messages that the agent has, or is being given, by their ids."""
 
     def duration(self, now: float) -> int:
         """Milliseconds of work, by the host's clock (AHP §6)."""
@@ -55,6 +57,8 @@ class RunningTurns:
         self._workers[chat] = turn
 
     def remove(self, turn: RunningTurn) -> None:
+        """The turn is over, or will be without having run: whoever waits for it to be sent goes on."""
+        turn.sent.set()
         if self._turns.get(turn.chat) is turn:
             del self._turns[turn.chat]
         for chat in [chat for chat, owner in self._workers.items() if owner is turn]:

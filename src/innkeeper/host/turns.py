@@ -8,12 +8,13 @@ Rules
   waits inside it gets an answer.
 * What an agent said that it is doing is over with its turn, however that ended.
 * What ended is told once a turn, a subagent's and a refused one too, after its last action has left (K10).
-* `duration` is measured by the host's monotonic clock; a resumed turn adds to what its attempts took before.
+* `duration` is measured by the host's monotonic clock; a resumed turn adds to what its attempts took before. One that
+  fails before it has reached its agent can be resumed again: nothing about it has changed (reference §4.6).
 """
 
 import asyncio
 import logging
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from innkeeper.contributions.dispatch import Dispatcher
@@ -37,7 +38,7 @@ from innkeeper.host.endings import (
 from innkeeper.host.faults import logged
 from innkeeper.host.local_output import CommandOutput
 from innkeeper.host.output import Output
-from innkeeper.host.requests import Requests
+from innkeeper.host.requests import DeclarationsFailed, Requests
 from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.settings import HostSettings
 from innkeeper.host.subagents import Router
@@ -57,7 +58,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class TurnParts:
-    """What turns are made of. `timeout` bounds what a turn waits for from people and clients, in seconds."""
+    """What turns are made of."""
 
     core: Core
     requests: Requests
@@ -91,7 +92,6 @@ class Turns:
         self._ids = parts.ids
         self._asked: dict[tuple[str, str], Asking] = {}
         self._endings: dict[tuple[str, str], tuple[Ending, int]] = {}
-        self._local: set[tuple[str, str]] = set()
 
     # -- what left -----------------------------------------------------------------------------------------------
 
@@ -143,9 +143,7 @@ class Turns:
         asking, ended = self._asked.pop(key, None), self._endings.pop(key, None)
         session = self._core.owner(released.channel)
         if session is not None:
-            local = isinstance(asking, Asking) and key in self._local
-            self._local.discard(key)
-            kind = None if ended is None else "localCommand" if local else ended[0].kind
+            kind = None if ended is None else ended[0].kind
             self._hooks.turn_end(turn_end(session, released, over, asking, kind))
 
     def refused(self, released: Released) -> None:
@@ -166,15 +164,19 @@ class Turns:
         return (Act(chat, ending_action(turn["id"], 0, why)),)
 
     async def end_session(self, session: str, seconds: float) -> None:
-        """Stop every turn of the session and wait for the agents to let go, at most so long."""
+        """The session is gone: its turns stop, for whose agents this waits at most so long, and what contributions
+        remembered of it goes (K6)."""
         await self._end(self._running.of_session(session), seconds)
+        self._hooks.evict_session(session)
 
     async def end_chat(self, chat: str, seconds: float) -> None:
-        """The chat is gone, and its turn with it: nobody is told of its end, and it has no checkpoint."""
+        """The chat is gone, and its turn with it: nobody is told of its end, it has no checkpoint, and what
+        contributions remembered of the chat goes (K6)."""
         turn = self._running.get(chat)
         if turn is not None:
             await self._end((turn,), seconds)
             self._parts.checkpoints.abandon(turn.session, chat, turn.turn_id)
+        self._hooks.evict_chat(chat)
 
     def so_far(self, chat: str) -> int | None:
         """Milliseconds that the chat's turn has taken, with the attempts before a resume; None where none runs."""
@@ -194,7 +196,6 @@ class Turns:
         try:
             ending = await (self._commanded(asking, output) if local else self._ending(turn, asking, output))
         finally:
-            turn.sent.set()
             try:
                 output.close()
                 router.finish(ending)
@@ -206,15 +207,20 @@ class Turns:
 
     async def _commanded(self, asking: Asking, output: Output) -> Ending:
         """A command that fails ends its turn all the same (K13)."""
-        self._local.add((asking.chat, asking.turn_id))
         request = LocalRequest(asking.session, asking.chat, asking.turn_id, asking.message)
         try:
             await self._commands.run(request, CommandOutput(output))
         except Exception as error:
             logged(error, f"the local command of turn {asking.turn_id}", self._ids)
-        return Succeeded()
+        return Succeeded("localCommand")
 
     async def _ending(self, turn: RunningTurn, asking: Asking, output: Output) -> Ending:
+        ending = await self._attempt(turn, asking, output)
+        if isinstance(ending, Failed) and asking.resumed and not turn.sent.is_set():
+            return replace(ending, resumable=True)
+        return ending
+
+    async def _attempt(self, turn: RunningTurn, asking: Asking, output: Output) -> Ending:
         try:
             agent, request = await self._requests.prepare(asking, self._hooks)
             turn.sent.set()
@@ -224,6 +230,9 @@ class Turns:
         except RequiredServerUnavailable as error:
             message = text("error.requiredServerUnavailable.meaning", servers=f"{error.server} ({error.code})")
             return failed("requiredServerUnavailable", message)
+        except DeclarationsFailed as error:
+            reference = logged(error, f"the declarations of turn {turn.turn_id} of {turn.chat}", self._ids)
+            return failed("declarationsFailed", text("error.declarationsFailed.meaning", reference=reference))
         except asyncio.CancelledError:
             if active_turn(self._core.head(turn.chat), turn.turn_id) is None or _is_cancelled():
                 raise

@@ -1,11 +1,11 @@
-"""Mementos: identity, eviction, disposal (K6; rows D19 to D25 of the reference)."""
+"""Mementos: identity, eviction, disposal (K6; rows of the reference from D19 on)."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.contributions.dispatch.mementos import Mementos, OwnContext
-from innkeeper.contributions.spi import ChatKey, SessionKey
+from innkeeper.contributions.spi import ChatKey, Context, Contribution, SessionKey
 
 CHATS = {"c": "s", "c2": "s", "other": "s2"}
 
@@ -144,3 +144,37 @@ def test_evictions_leave_exactly_what_a_dictionary_would(steps):
             expected = {c: v for c, v in expected.items() if CHATS[c] != CHATS[chat]}
     assert len(mementos) == len(expected)
     assert {chat: context.memento(NUMBERS, chat).value for chat in expected} == expected
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("where", ["chat", "session"])
+async def test_what_was_remembered_of_a_chat_goes_with_it(world, client, where):
+    """K6: evicted centrally with the chat or session, and disposed."""
+    kept = {"chat": ChatKey("ofChat", Disposable), "session": SessionKey("ofSession", Disposable)}
+    made = []
+
+    class Remembering(Contribution):
+        id = "remembering"
+        order = 10_000
+
+        def __init__(self, context: Context) -> None:
+            self.context = context
+
+        def on_turn_end(self, end):
+            made.append(self.context.memento(kept["chat"], end.chat).value)
+            made.append(self.context.memento(kept["session"], end.session).value)
+
+    world.service.contributions.register(Remembering)
+    session, _ = await client.new_session()
+    peer = "ahp-chat:/peer"
+    await client.request("createChat", session, chat=peer)
+    await client.subscribe(peer)
+    await client.turn(peer, "hello")
+    await world.until(lambda: len(made) == 2)
+    await client.request("disposeChat", peer)
+    await world.until(lambda: made[0].disposed)
+    assert [one.disposed for one in made] == [1, 0]
+    if where == "session":
+        await client.request("disposeSession", session)
+        await world.until(lambda: made[1].disposed)
+        assert [one.disposed for one in made] == [1, 1] and len(world.service.contributions.mementos) == 0
