@@ -1,6 +1,11 @@
+import asyncio
+
 import pytest
 
+from innkeeper.contributions.spi import Context, Contribution, services
 from innkeeper.limits import QUEUED_MESSAGES
+from innkeeper.providers.spi import SteeringConsumed, TextDelta
+from scripted import provider
 from scripted.world import text_of
 
 pytestmark = pytest.mark.anyio
@@ -119,3 +124,86 @@ async def test_a_steering_message_stays_when_a_required_server_is_not_there(worl
     await client.echo(client.dispatch(chat, "chat/pendingMessageSet", **steer))
     await world.until(lambda: [entry[0] for entry in world.mcp.log].count("prepare") == 2)
     assert client.states[chat]["steeringMessage"]["id"] == "s1" and "activeTurn" in client.states[chat]
+
+
+@pytest.fixture
+def taking(monkeypatch):
+    """An agent that takes steering messages until one says stop; what it was given."""
+    given = []
+
+    async def behaviour(session, request, output, rest):
+        queue = session.steered[request.chat] = asyncio.Queue()
+        output.emit(TextDelta("waiting", "t"))
+        while not given or given[-1][1]["text"] != "stop":
+            given.append(await queue.get())
+        for id_ in dict.fromkeys(id_ for id_, _ in given):
+            output.emit(SteeringConsumed(id_))
+
+    monkeypatch.setitem(provider.PROMPTS, "taking", behaviour)
+    return given
+
+
+def steer(client, chat, id_, text):
+    return client.dispatch(chat, "chat/pendingMessageSet", kind="steering", id=id_, message=message(text))
+
+
+async def test_each_steering_message_is_handed_over_once(world, client, taking):
+    """AHP §9.7: set again, it is not brought again; changed, it is another."""
+    _, chat = await client.new_session()
+    client.start_turn(chat, "taking")
+    await client.action(chat, "chat/responsePart")
+    for id_, text in (("a", "left"), ("a", "left"), ("a", "right"), ("a", "right"), ("b", "stop")):
+        await client.echo(steer(client, chat, id_, text))
+        await world.until(lambda text=text: text in [given["text"] for _, given in taking])
+    await client.ended(chat)
+    assert [(id_, given["text"]) for id_, given in taking] == [("a", "left"), ("a", "right"), ("b", "stop")]
+    assert "steeringMessage" not in client.states[chat]
+
+
+async def test_a_steering_message_that_is_taken_back_meanwhile_is_not_handed_over(world, client, taking):
+    """M5.3: preparing what it needs may take a while."""
+    _, chat = await client.new_session()
+    client.start_turn(chat, "taking")
+    await client.action(chat, "chat/responsePart")
+    began, go = asyncio.Event(), asyncio.Event()
+
+    async def wait(session, turn_id):
+        began.set()
+        await go.wait()
+
+    world.mcp.prepare = wait
+    await client.echo(steer(client, chat, "a", "left"))
+    async with asyncio.timeout(5):
+        await began.wait()
+    await client.echo(client.dispatch(chat, "chat/pendingMessageRemoved", kind="steering", id="a"))
+    go.set()
+    await client.echo(steer(client, chat, "b", "stop"))
+    await client.ended(chat)
+    assert [id_ for id_, _ in taking] == ["b"]
+
+
+class Stopping(Contribution):
+    """Cancels each turn as it begins, before anything of it has run."""
+
+    id = "stopping"
+    order = 10_000
+
+    def __init__(self, context: Context, channels: services.Channels) -> None:
+        self.channels = channels
+
+    def on_did_apply_client_action(self, one):
+        if one.action["type"] == "chat/turnStarted":
+            cancelled = {"type": "chat/turnCancelled", "turnId": one.action["turnId"], "duration": 0}
+            self.channels.dispatch(one.channel, cancelled)
+
+
+async def test_a_turn_that_is_cancelled_before_it_began_leaves_no_steering_waiting(world, client):
+    """Nothing waits for ever for a turn that nobody sends."""
+    world.service.contributions.register(Stopping)
+    _, chat = await client.new_session()
+    await client.echo(
+        client.dispatch(chat, "chat/pendingMessageSet", kind="steering", id="s1", message=message("right"))
+    )
+    assert (await client.turn(chat, "hello"))["state"] == "cancelled" and not world.scripted.requests
+    await world.until(lambda: not any(task.get_name().startswith("steering") for task in asyncio.all_tasks()))
+    assert client.states[chat]["steeringMessage"]["id"] == "s1"

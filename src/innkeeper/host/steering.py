@@ -1,9 +1,10 @@
 """Steering messages: handed to the running turn (AHP §9.7, K14).
 
 Rules
-* One goes to the running turn, also to a turn that starts while it waits. It is removed when the agent says that the
-  model has it; an agent that cannot take it leaves it where it is.
+* One goes to the running turn, also to a turn that starts while it waits, and once: another message does not bring it
+  again. It is removed when the agent says that the model has it; an agent that cannot take it leaves it where it is.
 * A steering message is a request: declarations are prepared before it (M5.3), and what is attached to it is resolved.
+  One that was taken back, or changed, meanwhile is not handed over.
 """
 
 import logging
@@ -11,10 +12,11 @@ import logging
 from innkeeper.host.asking import sender
 from innkeeper.host.backings import Backings
 from innkeeper.host.core import Core
-from innkeeper.host.requests import Requests
+from innkeeper.host.requests import DeclarationsFailed, Requests
 from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.views import State, active_turn
 from innkeeper.ports.declarations import RequiredServerUnavailable
+from innkeeper.protocol.chat.state import Message
 from innkeeper.providers.spi import ProviderError
 
 log = logging.getLogger(__name__)
@@ -33,23 +35,34 @@ class Steering:
         if turn is None or state is None:
             return
         for waiting in steering(state):
-            self._core.spawn(self._steer(turn, waiting), f"steering {waiting['id']} of {chat}")
+            id, message = waiting["id"], waiting["message"]
+            if turn.steered.get(id) != message:
+                turn.steered[id] = message
+                self._core.spawn(self._steer(turn, id, message), f"steering {id} of {chat}")
 
-    async def _steer(self, turn: RunningTurn, waiting: State) -> None:
+    async def _steer(self, turn: RunningTurn, id: str, message: Message) -> None:
+        taken = False
+        try:
+            taken = await self._hand(turn, id, message)
+        except (RequiredServerUnavailable, DeclarationsFailed, ProviderError) as error:
+            log.warning("steering message %s of %s stays: %s", id, turn.chat, error.__cause__ or error)
+        finally:
+            if not taken and turn.steered.get(id) is message:
+                del turn.steered[id]
+
+    async def _hand(self, turn: RunningTurn, id: str, message: Message) -> bool:
+        """Whether the agent has it."""
         await turn.sent.wait()
         agent = self._backings.peek(turn.session)
         if agent is None or active_turn(self._core.head(turn.chat), turn.turn_id) is None:
-            return
-        try:
-            await self._requests.declare(turn.session, turn.turn_id)
-            given = waiting["message"]
-            message = await self._requests.attached(turn.session, turn.chat, waiting["id"], given, sender(given))
-            taken = await agent.steer(turn.chat, waiting["id"], message)
-        except (RequiredServerUnavailable, ProviderError) as error:
-            log.warning("steering message %s of %s stays: %s", waiting["id"], turn.chat, error)
-            return
-        if not taken:
+            return False
+        await self._requests.declare(turn.session, turn.turn_id)
+        given = await self._requests.attached(turn.session, turn.chat, id, message, sender(message))
+        if all((one["id"], one["message"]) != (id, message) for one in steering(self._core.head(turn.chat) or {})):
+            return False
+        if not (taken := await agent.steer(turn.chat, id, given)):
             log.info("the agent of %s takes no steering message now", turn.session)
+        return taken
 
 
 def steering(chat: State) -> list[State]:
