@@ -1,7 +1,12 @@
+import asyncio
+
 import pytest
 
 from innkeeper.host.settings import HostSettings
 from innkeeper.limits import EARLY_SIGNALS
+from innkeeper.ports.questions import Confirmation
+from innkeeper.providers.spi import SubagentStarted, TextDelta, ToolStarted
+from scripted import provider
 from scripted.world import World, call_of, text_of
 
 pytestmark = pytest.mark.anyio
@@ -16,7 +21,7 @@ async def workers(client, session, count=1):
 
 
 async def test_a_subagent_works_in_a_read_only_chat_of_its_own(world, client):
-    """AHP §9.3: tool origin, mirrored by a block in the call that spawned it."""
+    """T2, AHP §9.3: tool origin, mirrored by a block in the call that spawned it; it has a turn of its own."""
     session, chat = await client.new_session()
     turn = await client.turn(chat, "subagent")
     (worker,) = await workers(client, session)
@@ -142,3 +147,25 @@ async def test_a_question_of_a_subagent_that_never_starts_is_answered():
     client.start_turn(chat, "subagent-ask-never")
     assert text_of(await client.ended(chat)).startswith("denied")
     await world.close()
+
+
+@pytest.mark.parametrize("when", ["before", "while"])
+async def test_a_question_of_a_subagent_of_which_nothing_is_taken_is_answered_at_once(world, client, monkeypatch, when):
+    """T3, T4, reference §4.5: with its route its questions fail, and nobody waits for the longest time there is."""
+
+    async def behaviour(session, request, output, rest):
+        asked = Confirmation("Run?", "Run ls", "ls", provider.OPTIONS)
+        asking = asyncio.create_task(output.confirm("in-1", asked, subagent="task-1")) if when == "while" else None
+        await asyncio.sleep(0)
+        output.emit(ToolStarted("in-1", "shell", "Shell", subagent="task-1"))
+        for number in range(EARLY_SIGNALS):
+            output.emit(TextDelta(f"{number},", f"t{number % 2}", subagent="task-1"))
+        answer = await (asking or output.confirm("in-1", asked, subagent="task-1"))
+        output.emit(SubagentStarted("task-1", "Explore"))
+        output.emit(TextDelta("allowed" if answer.approved else f"denied {answer.reason}", "t"))
+
+    monkeypatch.setitem(provider.PROMPTS, "flood-and-ask", behaviour)
+    session, chat = await client.new_session()
+    assert HostSettings().subagent_start > 20, "longer than this test waits"
+    assert text_of(await client.turn(chat, "flood-and-ask")).endswith("denied cancelled")
+    assert len(client.states[session]["chats"]) == 1, "its start comes too late"

@@ -34,7 +34,6 @@ from innkeeper.providers.spi import (
     BackingChanged,
     InputAnswer,
     Signal,
-    SubagentStarted,
     TitleSuggested,
     ToolCompleted,
     UsageReported,
@@ -77,7 +76,7 @@ class Output:
         self._pending: list[Signal] = []
         self._scheduled = False
         self._open = True
-        self._started = asyncio.Event()
+        self._delivered = asyncio.Event()
 
     def emit(self, signal: Signal) -> None:
         if not self._open:
@@ -176,17 +175,17 @@ class Output:
             whole = cast(UsageInfo, self._turn.whole_usage(cast(Mapping[str, Any], signal.usage)))
             signal = UsageReported(whole)
         self._router.deliver(signal)
-        if isinstance(signal, SubagentStarted):
-            self._started.set()
+        self._delivered.set()
 
     async def _place(self, subagent: str | None) -> tuple[str, str] | None:
-        """Where the agent speaks; a subagent that has not started yet is waited for, and not for ever."""
+        """Where the agent speaks; a subagent that has not started yet is waited for, and not for ever. None for one
+        that did not start in time, or of which nothing is taken any more."""
         place = self._router.place(subagent)
         try:
             async with asyncio.timeout(self._subagent_start):
-                while place is None:
-                    self._started.clear()
-                    await self._started.wait()
+                while place is None and not self._router.is_lost(subagent):
+                    self._delivered.clear()
+                    await self._delivered.wait()
                     place = self._router.place(subagent)
         except TimeoutError:
             return None

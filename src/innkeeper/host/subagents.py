@@ -60,6 +60,10 @@ class Router:
         worker = self._workers.get(subagent)
         return None if worker is None else (worker.chat, worker.turn_id)
 
+    def is_lost(self, subagent: str | None) -> bool:
+        """Whether nothing of the subagent is taken any more."""
+        return subagent in self._failed
+
     def place_of_call(self, call: str) -> tuple[str, str] | None:
         """The chat and turn in which the call was started; the newest worker first."""
         places = [(worker.chat, worker.turn_id) for worker in reversed(self._workers.values())]
