@@ -391,7 +391,7 @@ async def test_a_session_whose_agent_this_host_does_not_have_refuses_and_burns_n
     assert [one["id"] for one in state["queuedMessages"]] == ["q"]
     paused = "x-innkeeper/queuePaused"
     meta = (await again.state("ahp-session:/1", lambda s: paused in (s.get("_meta") or {})))["_meta"]
-    assert "scripted" in meta[paused][chat]
+    assert "scripted" in meta[paused][chat]["message"]
     assert [kind for _, _, kind in ends] == ["rejected", "rejected"]
     await later.close()
 

@@ -242,6 +242,8 @@ class FakeMcp:
 class FakeDeclarations:
     mcp: FakeMcp
     down: tuple[tuple[str, str], ...] = ()
+    lacking: tuple[str, str] | None = None
+    watching: list[Callable[[str], None]] = field(default_factory=list)
 
     async def prepare(self, session: str, turn_id: str) -> None:
         await self.mcp.declarations_prepare(session, turn_id)
@@ -251,6 +253,13 @@ class FakeDeclarations:
 
     def known_down(self, session: str) -> Sequence[tuple[str, str]]:
         return self.down
+
+    def missing(self, session: str) -> tuple[str, str] | None:
+        return self.lacking
+
+    def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
+        self.watching.append(changed)
+        return lambda: self.watching.remove(changed)
 
 
 def _result(words: str) -> Mapping[str, object]:

@@ -108,9 +108,11 @@ class ProjectServers:
         first session."""
         self._place = place
 
-    def watch(self, changed: Callable[[str], None]) -> None:
-        """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
+    def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
+        """`changed` is told the session whenever something about its servers may be different, a list of tools too; the
+        result ends that."""
         self._told.watching.append(changed)
+        return lambda: self._told.watching.remove(changed) if changed in self._told.watching else None
 
     def let_servers_ask(self) -> None:
         """Somebody can be asked what a server wants to know while its tool runs; set once, before the first session."""
@@ -347,6 +349,10 @@ class ProjectServers:
             return ()
         down = self._judge.known_down(found)
         return down if down and self._reader.unchanged(found) else ()
+
+    def missing(self, session: str) -> tuple[str, str] | None:
+        found = self._sessions.get(session)
+        return None if found is None else self._judge.missing(found)
 
     def connected(self, session: str, server: str) -> tuple[MountedSession, Mount, Connection]:
         """For the gateway: a server that may be used now. Raises McpRefused, enablement first (architecture §5)."""

@@ -1,6 +1,6 @@
 """Preparing a session's declarations for a request: a stage of the send path, not a hook (K19, M5.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
 
@@ -14,6 +14,8 @@ class RequiredServerUnavailable(Exception):
 
 
 class Declarations(Protocol):
+    """The MCP servers that a session's project declares, as its requests need them."""
+
     async def prepare(self, session: str, turn_id: str) -> None:
         """Re-read, apply policy, reconcile and start what must start. Bounded by the longest start-up limit; what is
         not ready by then goes on connecting. Raises RequiredServerUnavailable."""
@@ -26,4 +28,13 @@ class Declarations(Protocol):
     def known_down(self, session: str) -> Sequence[tuple[str, str]]:
         """Selected required servers, with their codes, that are known not to come up without somebody doing something,
         and whose declaration is unchanged; synchronous, reads no file and starts nothing (K19)."""
+        ...
+
+    def missing(self, session: str) -> tuple[str, str] | None:
+        """A selected required server that is not connected now, with its code; None when all are, as far as the files
+        have been read. Synchronous, reads no file and starts nothing."""
+        ...
+
+    def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
+        """`changed` is told the session whenever something about its servers may be different; the result ends that."""
         ...

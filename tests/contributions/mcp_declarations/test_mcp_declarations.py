@@ -28,7 +28,7 @@ async def test_a_queued_message_stays_at_the_head_and_the_queue_says_why(world, 
     message = {"text": "hello", "origin": {"kind": "user"}}
     client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q", message=message)
     state = await client.state(session, lambda s: PAUSED in s["_meta"])
-    assert "db (SPAWN_FAILED)" in state["_meta"][PAUSED][chat]
+    assert "db (SPAWN_FAILED)" in state["_meta"][PAUSED][chat]["message"]
     assert [m["id"] for m in client.states[chat]["queuedMessages"]] == ["q"] and not client.states[chat]["turns"]
 
 

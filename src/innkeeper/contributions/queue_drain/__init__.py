@@ -6,21 +6,23 @@ Rules
   after a cancelled or failed turn, until somebody touches the queue; not while a steering message waits; not while the
   latest turn can be resumed, because the queue would bury it.
 * A message that is refused stays at, or goes back to, the head, and the queue pauses: the session's `_meta[PAUSED]` has
-  the reason, by chat. It goes on when the reason ends: out of the archive, a server that came up, a touched queue.
+  the reason, by chat, as AHP's error. It goes on when the reason ends, also in a chat that is not in memory: out of the
+  archive, when the required servers are there, when somebody touches the queue. A queue that is empty is not paused.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from innkeeper.contributions.spi import ClientAction, Context, Contribution, TurnEnd
-from innkeeper.ports.contributed import Channels, HostBridge, Providers, State
+from innkeeper.contributions.spi import ClientAction, Context, Contribution, ErrorInfo, TurnEnd
+from innkeeper.ports.contributed import Channels, Declarations, HostBridge, Providers, State
 
 PAUSED: Final = "x-innkeeper/queuePaused"
 QUEUE: Final = frozenset({"chat/pendingMessageSet", "chat/pendingMessageRemoved", "chat/queuedMessagesReordered"})
 STEERING: Final = frozenset({"chat/pendingMessageSet", "chat/steeringMessageSet"})
-NEVER_SENT: Final = frozenset({"requiredServerUnavailable", "PROVIDER_UNKNOWN"})
-"""Errors of turns whose agent never had the message, through no fault of the message."""
-REASONS_END: Final = frozenset({"session/isArchivedChanged", "session/mcpServerStartRequested"})
+ARCHIVING: Final = frozenset({"session/isArchivedChanged", "chat/isArchivedChanged"})
+NO_SERVER: Final = "requiredServerUnavailable"
+NOT_PREPARED: Final = frozenset({NO_SERVER, "declarationsFailed"})
+"""Errors of turns that preparing the declarations failed: their agents never had the message (K19)."""
 
 
 class QueueDrain(Contribution):
@@ -29,10 +31,19 @@ class QueueDrain(Contribution):
     id = "queueDrain"
     order = 200
 
-    def __init__(self, context: Context, host: HostBridge, channels: Channels, providers: Providers) -> None:
+    def __init__(
+        self,
+        context: Context,
+        host: HostBridge,
+        channels: Channels,
+        providers: Providers,
+        declarations: Declarations,
+    ) -> None:
         self._host = host
         self._channels = channels
         self._providers = providers
+        self._declarations = declarations
+        self.dispose = declarations.watch(self._servers_changed)
 
     def on_did_apply_client_action(self, applied: ClientAction) -> None:
         action = applied.action
@@ -40,50 +51,64 @@ class QueueDrain(Contribution):
             self._providers.steer(applied.channel)
         if action["type"] in QUEUE:
             self._drain(applied.session, applied.channel)
-        elif action["type"] in REASONS_END:
+        elif action["type"] in ARCHIVING:
             self._go_on(applied.session)
 
     def on_turn_end(self, end: TurnEnd) -> None:
         match end.reason.kind:
             case "success" | "localCommand":
                 self._drain(end.session, end.chat)
-            case "error" | "rejected" if end.queued is not None and _never_sent(end):
+            case "rejected" | "error" if end.queued is not None and _is_refused(end):
                 self._back(end)
             case _:
                 return
 
     def _drain(self, session: str, chat: str) -> None:
         state = self._channels.head(chat)
-        if state is None or not may_drain(state):
+        if state is None:
             return
-        first = state["queuedMessages"][0]
-        sender = (first["message"].get("_meta") or {}).get("x-innkeeper/sender")
-        refused = self._host.send_turn_message(chat, first["message"], queued=first["id"], client=sender)
-        self._pause(session, chat, None if refused is None else str(refused["message"]))
+        if not state.get("queuedMessages"):
+            self._pause(session, chat, None)
+        elif may_drain(state):
+            first = state["queuedMessages"][0]
+            sender = (first["message"].get("_meta") or {}).get("x-innkeeper/sender")
+            refused = self._host.send_turn_message(chat, first["message"], queued=first["id"], client=sender)
+            self._pause(session, chat, refused)
 
     def _back(self, end: TurnEnd) -> None:
         """The turn failed before its agent had it: the message is the first again (K12, K19)."""
         waiting = {"type": "chat/pendingMessageSet", "kind": "queued", "id": end.queued, "message": end.message}
         first = {"type": "chat/queuedMessagesReordered", "order": [end.queued]}
         if self._channels.dispatch(end.chat, waiting, first) and end.reason.error is not None:
-            self._pause(end.session, end.chat, end.reason.error["message"])
+            self._pause(end.session, end.chat, end.reason.error)
 
-    def _go_on(self, session: str) -> None:
-        for chat in _paused(self._channels.head(session)):
-            self._drain(session, chat)
+    def _servers_changed(self, session: str) -> None:
+        """Only what waits for servers, and only when they are all there: a try that fails is a turn that failed."""
+        waits = any(reason.get("errorType") == NO_SERVER for reason in _paused(self._channels.head(session)).values())
+        if waits and self._declarations.missing(session) is None:
+            self._go_on(session, NO_SERVER)
 
-    def _pause(self, session: str, chat: str, reason: str | None) -> None:
+    def _go_on(self, session: str, error_type: str | None = None) -> None:
+        """Try the paused queues of the session again; with `error_type` those that wait for that alone."""
+        for chat, reason in _paused(self._channels.head(session)).items():
+            if error_type in (None, reason.get("errorType")):
+                self._channels.spawn(self._drain_stored(session, chat), f"queue of {chat}")
+
+    async def _drain_stored(self, session: str, chat: str) -> None:
+        await self._channels.load(chat)
+        self._drain(session, chat)
+
+    def _pause(self, session: str, chat: str, reason: ErrorInfo | None) -> None:
+        """Tell why the chat's queue waits; None tells that it does not."""
         state = self._channels.head(session)
-        if state is None:
+        paused = _paused(state)
+        if state is None or paused.get(chat) == reason:
             return
-        meta, paused = dict(state.get("_meta") or {}), dict(_paused(state))
-        if paused.get(chat) == reason:
-            return
-        paused.pop(chat, None)
-        if reason is not None:
-            paused[chat] = reason
-        meta.pop(PAUSED, None)
-        whole: dict[str, Any] = {**meta, **({PAUSED: paused} if paused else {})}
+        there = {entry.get("resource") for entry in state.get("chats") or ()}
+        others = {uri: why for uri, why in paused.items() if uri != chat and uri in there}
+        told = {**others, **({} if reason is None else {chat: reason})}
+        meta: dict[str, Any] = {name: value for name, value in (state.get("_meta") or {}).items() if name != PAUSED}
+        whole = {**meta, **({PAUSED: told} if told else {})}
         self._channels.dispatch(session, {"type": "session/metaChanged", "_meta": whole})
 
 
@@ -98,12 +123,12 @@ def may_drain(chat: State) -> bool:
     return not (parts and parts[-1].get("kind") == "error" and parts[-1].get("resumable") is True)
 
 
-def _never_sent(end: TurnEnd) -> bool:
+def _is_refused(end: TurnEnd) -> bool:
+    """Whether the agent never had the message, through no fault of the message (K12, K19)."""
     error = end.reason.error
-    return error is not None and error["errorType"] in NEVER_SENT
+    return end.reason.kind == "rejected" or (error is not None and error["errorType"] in NOT_PREPARED)
 
 
-def _paused(session: State | None) -> State:
-    meta: State = {} if session is None else session.get("_meta") or {}
-    found: State = meta.get(PAUSED) or {}
+def _paused(session: State | None) -> Mapping[str, State]:
+    found: Mapping[str, State] = ((session or {}).get("_meta") or {}).get(PAUSED) or {}
     return found

@@ -141,8 +141,8 @@ class ChatPage:
         return self.ask.render("lost.html", **values)
 
     def waiting(self) -> str:
-        paused = ((self.session.get("_meta") or {}).get("x-innkeeper/queuePaused") or {}).get(self.at.chat)
-        values = {"queue": composing.waiting(self.chat), "paused": paused, "path": self.at.path}
+        paused = ((self.session.get("_meta") or {}).get("x-innkeeper/queuePaused") or {}).get(self.at.chat) or {}
+        values = {"queue": composing.waiting(self.chat), "paused": paused.get("message"), "path": self.at.path}
         return self.ask.render("waiting.html", **values)
 
     def closed(self) -> str:
