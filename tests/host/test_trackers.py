@@ -87,5 +87,5 @@ def test_a_call_that_waits_is_counted_once():
     counters = Counters()
     calls = ToolCalls(counters)
     for waiting in (True, True, False, False, True):
-        calls.blocked("c", "x", waiting)
+        calls.blocked("c", frozenset({"x"} if waiting else ()))
     assert counters.all() == {"toolCall.waited": 2}

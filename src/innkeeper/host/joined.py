@@ -54,6 +54,7 @@ from innkeeper.ports.clock import Clock
 from innkeeper.ports.contributed import (
     Channels,
     Configuration,
+    Customizations,
     HostBridge,
     Providers,
     SessionTitles,
@@ -140,8 +141,8 @@ class Joined:
     def commands(self) -> LocalCommands:
         if self.outside.commands is not None:
             return self.outside.commands
-        commands = CommandRegistry(self.core, self.ids, self.titles.first_message)
-        commands.register(Rename(self.core))
+        commands = CommandRegistry(self.core, self.ids, self.titles.called_after)
+        commands.register(Rename(self.core, self.titles.renamed))
         language = self.conversation.language
         commands.register(Shell(self.core, self.terminals, self.outside.terminals, self.ids, language))
         return commands
@@ -327,6 +328,7 @@ class Joined:
             ToolCallTracker: trackers.ToolCalls(self.counters),
             Telemetry: self.counters,
             LocalCommands: self.commands,
+            Customizations: self.found.all,
             Declarations: outside.declarations,
             TurnChanges: self.changes or NoChanges(),
             WorktreeIsolation: self.isolation,

@@ -23,7 +23,7 @@ from innkeeper.host.summaries import moment
 from innkeeper.host.terminals import policy as terminals
 from innkeeper.host.views import active_turn, customization, find_turn, tool_call
 from innkeeper.limits import QUEUED_MESSAGES
-from innkeeper.protocol.status import IS_ARCHIVED
+from innkeeper.protocol.status import is_archived
 
 SIGNED = frozenset({"chat/turnStarted", "chat/pendingMessageSet", "chat/steeringMessageSet", "chat/draftChanged"})
 """Actions with a message, which is kept with its sender (K14)."""
@@ -130,7 +130,7 @@ def _takes_turns(chat: JsonObject, session: JsonObject, action: JsonObject) -> s
         return why
     if chat.get("interactivity", "full") != "full":
         return "this chat is read-only"
-    if int(session.get("status") or 0) & IS_ARCHIVED or int(chat.get("status") or 0) & IS_ARCHIVED:
+    if is_archived(session, chat):
         return "this conversation is archived; take it out of the archive first"
     return None
 

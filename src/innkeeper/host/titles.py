@@ -4,15 +4,17 @@ Rules
 * After the first turn that ended well, an agent that answers outside conversations is asked for a short title, once a
   chat; without an answer the first words stay. A setting leaves that out.
 * What a person named stays: a title is replaced only while it is empty or the one that was put there by the host.
+* A chat that begins with a local command is called after that until the first message to its agent (reference §4.9).
 * The default chat's title is the session's; another chat's is in the session's list of chats (AHP has no chat action
   for it).
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from innkeeper.host.core import Core, act
+from innkeeper.host.local_commands.words import known_to_agent
 from innkeeper.limits import TITLE_CHARACTERS, TITLE_SOURCE_CHARACTERS
 from innkeeper.providers.spi import Completing, Completion, Provider, ProviderError
 
@@ -40,16 +42,25 @@ class Titles:
         self._given: dict[str, str] = {}
         self._named: dict[str, str] = {}
         self._refined: set[str] = set()
+        self._provisional: set[str] = set()
+        """Chats that are called after a local command."""
 
     def first_message(self, session: str, chat: str, text: str) -> None:
-        """A turn begins: an untitled chat gets the first words of the message."""
-        if not self.shown(session, chat) and first_words(text):
-            self._give(session, chat, first_words(text))
+        """A turn of the agent begins: an untitled chat gets the first words of the message."""
+        words = first_words(text)
+        if words and (not self.shown(session, chat) or (chat in self._provisional and self._is_ours(session, chat))):
+            self._give(session, chat, words)
+        self._provisional.discard(chat)
+
+    def called_after(self, session: str, chat: str, command: str) -> None:
+        """A local command runs: an untitled chat is called after it for the time being."""
+        if not self.shown(session, chat) and first_words(command):
+            self._provisional.add(chat)
+            self._give(session, chat, first_words(command))
 
     def suggested(self, session: str, chat: str, title: str) -> None:
         """The agent named the conversation."""
-        shown = self.shown(session, chat)
-        if title.strip() and (not shown or shown == self._given.get(chat)):
+        if title.strip() and (not self.shown(session, chat) or self._is_ours(session, chat)):
             self._give(session, chat, " ".join(title.split()))
 
     def named(self, chat: str) -> str | None:
@@ -66,13 +77,13 @@ class Titles:
         provider: object = self._providers.get(str(state.get("provider")))
         if chat in self._refined or not self._generate or not isinstance(provider, Completing):
             return
-        if self._given.get(chat) is None or self._given[chat] != self.shown(session, chat):
+        if not self._is_ours(session, chat):
             return
         self._refined.add(chat)
         self._core.spawn(self._refine(provider, session, chat), f"title of {chat}")
 
     async def _refine(self, provider: Completing, session: str, chat: str) -> None:
-        turns: Sequence[Mapping[str, Any]] = (self._core.head(chat) or {}).get("turns") or ()
+        turns = known_to_agent((self._core.head(chat) or {}).get("turns") or ())
         if not turns:
             return
         let_go = self._core.hold(chat)
@@ -89,12 +100,17 @@ class Titles:
         self._given.pop(chat, None)
         self._named.pop(chat, None)
         self._refined.discard(chat)
+        self._provisional.discard(chat)
 
     def shown(self, session: str, chat: str) -> str:
         state = self._core.head(session) or {}
         if state.get("defaultChat") == chat:
             return str(state.get("title") or "")
         return next((str(c.get("title") or "") for c in state.get("chats") or () if c.get("resource") == chat), "")
+
+    def _is_ours(self, session: str, chat: str) -> bool:
+        """Whether the title that is shown is one that this process gave."""
+        return chat in self._given and self._given[chat] == self.shown(session, chat)
 
     def _give(self, session: str, chat: str, title: str) -> None:
         state = self._core.head(session)

@@ -116,12 +116,12 @@ class ToolCalls:
 
     def __init__(self, counters: Counters) -> None:
         self._counters = counters
-        self._waiting: set[tuple[str, str]] = set()
+        self._waiting: dict[str, frozenset[str]] = {}
 
-    def blocked(self, chat: str, tool_call_id: str, waiting: bool) -> None:
-        key = (chat, tool_call_id)
-        if waiting and key not in self._waiting:
-            self._waiting.add(key)
+    def blocked(self, chat: str, calls: frozenset[str]) -> None:
+        for _ in calls - self._waiting.get(chat, frozenset()):
             self._counters.count("toolCall.waited")
-        elif not waiting:
-            self._waiting.discard(key)
+        if calls:
+            self._waiting[chat] = calls
+        else:
+            self._waiting.pop(chat, None)

@@ -4,6 +4,8 @@ from typing import Protocol
 
 
 class Clock(Protocol):
+    """The time of day, and one that only goes forward."""
+
     def now(self) -> str:
         """The present in UTC, ISO 8601 with milliseconds and `Z`, as AHP's timestamps are."""
         ...

@@ -2,21 +2,28 @@
 
 Rules
 * Each is registered before contributions are constructed; `HostBridge` has two members and gets no third.
-* What concerns one feature alone (worktrees, checkpoints, local commands, declarations) is a port of its own module,
-  named again here so that a contribution from outside finds it through `contributions.spi.services`.
+* What the host itself needs too (worktrees, files, local commands, declarations, …) is a port of its own module, named
+  again here so that a contribution from outside finds it through `contributions.spi.services`.
 """
 
 from collections.abc import Coroutine, Mapping
 from typing import Any, Final, Literal, Protocol
 
+from innkeeper.ports.changes import TurnChanges
+from innkeeper.ports.clock import Clock
+from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.declarations import Declarations
+from innkeeper.ports.files import Files
 from innkeeper.ports.local_commands import LocalCommands
+from innkeeper.ports.pull_requests import PullRequests
+from innkeeper.ports.worktrees import WorktreeIsolation
 from innkeeper.protocol.chat.state import Message
 from innkeeper.protocol.common.state import ErrorInfo
 from innkeeper.protocol.root.state import AgentInfo
 
-__all__ = ["Channels", "Configuration", "Declarations", "HostBridge", "LocalCommands", "Providers", "SessionTitles"]
-__all__ += ["Launch", "State", "Telemetry", "ToolCallTracker", "TurnTracker"]
+__all__ = ["Channels", "Clock", "Configuration", "Customizations", "Declarations", "Files", "HostBridge", "Launch"]
+__all__ += ["LocalCommands", "Providers", "PullRequests", "SessionTitles", "State", "Telemetry", "ToolCallTracker"]
+__all__ += ["TurnChanges", "TurnTracker", "WorktreeIsolation"]
 
 BACKINGS: Final = "x-innkeeper/backings"
 """In a session's `_meta`: what providers keep about its chats, by chat."""
@@ -40,8 +47,8 @@ class HostBridge(Protocol):
         self, chat: str, message: Message, *, queued: str | None = None, client: str | None = None
     ) -> ErrorInfo | None:
         """Begin a turn with `message`, by way of admission; `queued` is the id that it has in the queue, which it
-        leaves as the turn begins. The error with which admission refused it: no turn has begun then, and the queue is
-        as it was. None when it has begun."""
+        leaves as the turn begins. The error with which admission refused it, or that a turn runs there already: no turn
+        has begun then, and the queue is as it was. None when it has begun."""
         ...
 
 
@@ -76,6 +83,14 @@ class Configuration(Protocol):
 
     def setting(self, name: str) -> object:
         """A setting of `config.toml` by its dotted name; None when it is not set."""
+        ...
+
+
+class Customizations(Protocol):
+    """What may reach the sessions' agents now."""
+
+    def eligible(self, session: str) -> Eligible | None:
+        """Everything that is on and resolved; None for a session that nobody has looked at yet."""
         ...
 
 
@@ -120,7 +135,9 @@ class TurnTracker(Protocol):
 class ToolCallTracker(Protocol):
     """Measures tool calls."""
 
-    def blocked(self, chat: str, tool_call_id: str, waiting: bool) -> None: ...
+    def blocked(self, chat: str, calls: frozenset[str]) -> None:
+        """The calls of the chat's running turn that wait for somebody now; empty: none does."""
+        ...
 
 
 class Telemetry(Protocol):

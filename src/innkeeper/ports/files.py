@@ -77,6 +77,8 @@ class NoFiles:
 
 
 class Files(Protocol):
+    """Files of this machine, read within limits."""
+
     def stat(self, path: str) -> Stat: ...
 
     def entries(self, path: str, limit: int) -> Sequence[Entry]:

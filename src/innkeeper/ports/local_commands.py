@@ -31,8 +31,6 @@ class Claim(NamedTuple):
 
     command: str
     refused: ErrorInfo | None = None
-    title: str | None = None
-    """What an untitled conversation is called after it for the time being."""
 
 
 class LocalOutput(Protocol):
@@ -60,6 +58,8 @@ class LocalOutput(Protocol):
 
 
 class LocalCommands(Protocol):
+    """The host's own commands: which messages are one, and running it."""
+
     def claims(self, request: LocalRequest) -> Claim | None:
         """The command that the message is; None leaves it to the agent. Never raises."""
         ...

@@ -12,6 +12,8 @@ class PullRequest(NamedTuple):
 
 
 class PullRequests(Protocol):
+    """Pull requests, as a local program knows them."""
+
     async def of_branch(self, directory: str) -> PullRequest | None:
         """`directory` is a URI. None where there is none, or it cannot be known; never raises for that."""
         ...

@@ -1,6 +1,7 @@
 """The bits of `SessionStatus` (AHP §7): activity in bits 0–4, independent flags above; unknown high bits are kept."""
 
-from typing import Final, TypeAlias
+from collections.abc import Mapping
+from typing import Any, Final, TypeAlias
 
 SessionStatus: TypeAlias = int
 """A bit set: one activity, or-ed with any flags."""
@@ -17,3 +18,8 @@ ACTIVITY_MASK: Final = 31
 """The bits that hold the activity."""
 WAITING_BIT: Final = 16
 """What sets `INPUT_NEEDED` apart from `IN_PROGRESS`."""
+
+
+def is_archived(*states: Mapping[str, Any]) -> bool:
+    """Whether one of `states` is archived: a conversation is when its session or its chat is (AHP §9.1)."""
+    return any(int(state.get("status") or 0) & IS_ARCHIVED for state in states)

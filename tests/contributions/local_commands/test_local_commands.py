@@ -129,6 +129,27 @@ async def test_words_that_only_look_like_a_command_go_to_the_agent(world: ShellW
     assert sent == [" /rename x", "/renamed x", "!", "! ", " !ls"]
 
 
+async def test_a_chat_that_began_with_a_command_is_called_after_its_first_message(
+    world: ShellWorld, client: Client
+) -> None:
+    """Reference §4.9: a title of a command is for the time being; a person's is for good."""
+    session, chat = await begun(world, client)
+    await ran(client, chat, "!echo one", "t1")
+    await ran(client, chat, "!echo two", "t2")
+    assert client.states[session]["title"] == "!echo one"
+    await client.turn(chat, "hello", "t3")
+    await client.turn(chat, "hello again", "t4")
+    assert client.states[session]["title"] == "hello"
+    peer = "ahp-chat:/peer"
+    await client.request("createChat", session, chat=peer)
+    await client.subscribe(peer)
+    await ran(client, peer, "!echo three", "p1")
+    await client.turn(peer, "/rename Mine", "p2")
+    await client.turn(peer, "hello", "p3")
+    titles = {c["resource"]: c.get("title") for c in client.states[session]["chats"]}
+    assert titles == {chat: "hello", peer: "Mine"}
+
+
 # -- !command ----------------------------------------------------------------------------------------------------
 
 

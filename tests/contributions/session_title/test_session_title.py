@@ -132,11 +132,43 @@ async def test_a_fork_says_so_once(world, client):
 
 
 def test_a_provisional_title_is_one_short_line():
-    """C39."""
+    """C39, our length (K18)."""
     title = first_words("word\n" * 100)
-    assert "\n" not in title and len(title) <= 200
+    assert "\n" not in title and title.endswith("…") and 50 < len(title) <= 60
 
 
 def test_a_title_is_made_of_the_beginning_of_both_sides():
     turn = {"message": {"text": "x" * 30_000}, "responseParts": [{"kind": "markdown", "content": "y"}]}
     assert len(source(turn)) == 20_000 and source({"message": {"text": "a"}}).startswith("User: a")
+
+
+async def test_a_person_who_gives_the_name_that_it_has_keeps_it(world, client, naming):
+    """K18: the same words are a person's from then on; the agent is told them once."""
+    naming.gate = asyncio.Event()
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    await world.until(lambda: naming.asked)
+    await client.turn(chat, "/rename hello", "t2")
+    naming.gate.set()
+    for number, told in (("t3", ("The user named this conversation: hello",)), ("t4", ())):
+        await client.turn(chat, "hello", number)
+        assert naming.requests[-1].instructions == told
+    assert client.states[session]["title"] == "hello" and shown(client, session, chat) == "hello"
+
+
+async def test_an_agent_is_not_asked_for_a_title_that_would_not_be_used(world, client, naming):
+    """K18."""
+    session, chat = await client.new_session()
+    await client.echo(client.dispatch(session, "session/titleChanged", title="Mine"))
+    await client.turn(chat, "hello")
+    await client.turn(chat, "hello", "t2")
+    assert not naming.asked and client.states[session]["title"] == "Mine"
+
+
+async def test_a_title_is_made_of_the_first_turn_that_the_agent_had(world, client, naming):
+    """K18: a local command before it is none of the agent's."""
+    _, chat = await client.new_session()
+    await client.turn(chat, "/rename", "t1")
+    await client.turn(chat, "hello there", "t2")
+    await world.until(lambda: naming.asked)
+    assert naming.asked[0].text.startswith("User: hello there")

@@ -3,7 +3,6 @@
 Rules
 * Comes before admission, so that `/rename` works in an archived or a read-only conversation. What may not run there is
   refused here: it is no message for an agent, whatever comes after.
-* An untitled conversation is called after the command where the command says how.
 """
 
 from innkeeper.contributions.spi import Context, Contribution, Handled, IncomingRequest, Reject

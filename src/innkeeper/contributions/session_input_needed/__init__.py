@@ -1,7 +1,7 @@
 """What waits for a person in any chat is listed in the session (AHP §9.8; contributions K2).
 
 Rules
-* Derived from the chat's state at each action that can change it, also a rejected one; nothing is remembered.
+* Derived from the chat's state at each action that can change it; nothing is remembered.
 * Tells the trackers what the turn and its calls wait for.
 * A chat that is gone waits for nothing.
 """
@@ -24,6 +24,8 @@ class SessionInputNeeded(Contribution):
         self._calls = calls
 
     def on_did_dispatch_action(self, dispatched: DispatchedAction) -> None:
+        if dispatched.rejection is not None:
+            return
         removed = dispatched.action["type"] == "session/chatRemoved"
         chat = str(dispatched.action["chat"]) if removed else dispatched.channel
         session = self._channels.head(dispatched.session)
@@ -33,7 +35,5 @@ class SessionInputNeeded(Contribution):
         wanted = waiting(chat, state)
         self._channels.dispatch(dispatched.session, *changes(session, chat, wanted))
         self._turns.blocked(chat, frozenset(wanted))
-        if (call := dispatched.action.get("toolCallId")) is not None:
-            self._calls.blocked(
-                chat, call, any(entry.get("toolCall", {}).get("toolCallId") == call for entry in wanted.values())
-            )
+        calls = (entry["toolCall"]["toolCallId"] for entry in wanted.values() if "toolCall" in entry)
+        self._calls.blocked(chat, frozenset(calls))

@@ -7,7 +7,7 @@ Rules
 
 from innkeeper.contributions.spi import Context, Contribution, IncomingRequest, Reject
 from innkeeper.ports.contributed import Channels
-from innkeeper.protocol.status import IS_ARCHIVED
+from innkeeper.protocol.status import is_archived
 from innkeeper.texts import text
 
 
@@ -23,7 +23,7 @@ class TurnAdmission(Contribution):
     def on_incoming_request(self, request: IncomingRequest) -> Reject | None:
         chat = self._channels.head(request.chat) or {}
         session = self._channels.head(request.session) or {}
-        if any(int(state.get("status") or 0) & IS_ARCHIVED for state in (session, chat)):
+        if is_archived(session, chat):
             return _refused("archived")
         if chat.get("interactivity", "full") != "full":
             return _refused("readOnly")

@@ -5,6 +5,7 @@ Rules
 * Commands are asked in the order of their registration; the first that takes the text has it.
 * What may not run in an archived or a read-only conversation is claimed all the same, and refused: its text must not
   reach an agent.
+* An untitled conversation is called after the command that runs in it, where the command says how.
 * A command that raises has said what is in the log; its turn ends as every other.
 """
 
@@ -17,7 +18,7 @@ from innkeeper.host.faults import logged
 from innkeeper.host.local_commands.words import of_user
 from innkeeper.ports.ids import Ids
 from innkeeper.ports.local_commands import Claim, LocalOutput, LocalRequest
-from innkeeper.protocol.status import IS_ARCHIVED
+from innkeeper.protocol.status import is_archived
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -74,10 +75,10 @@ class CommandRegistry:
         found = self._find(request.message)
         if found is None:
             return None
-        command, argument = found
+        command, _ = found
         refused = None if command.anywhere else self._closed(request)
         if refused is None:
-            return Claim(command.name, title=command.title(argument))
+            return Claim(command.name)
         return Claim(command.name, refused={"errorType": refused, "message": text(f"error.{refused}.meaning")})
 
     async def run(self, request: LocalRequest, output: LocalOutput) -> None:
@@ -106,6 +107,6 @@ class CommandRegistry:
 
     def _closed(self, request: LocalRequest) -> str | None:
         chat, session = self._core.head(request.chat) or {}, self._core.head(request.session) or {}
-        if any(int(state.get("status") or 0) & IS_ARCHIVED for state in (session, chat)):
+        if is_archived(session, chat):
             return "archived"
         return None if chat.get("interactivity", "full") == "full" else "readOnly"

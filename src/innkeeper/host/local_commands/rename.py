@@ -6,6 +6,7 @@ Rules
 """
 
 import re
+from collections.abc import Callable
 from typing import Any, Final
 
 from innkeeper.host.core import Core, act
@@ -21,8 +22,10 @@ class Rename:
     anywhere = True
     prefix = RENAME
 
-    def __init__(self, core: Core) -> None:
+    def __init__(self, core: Core, renamed: Callable[[str, str], None]) -> None:
+        """`renamed` is told chat and title."""
         self._core = core
+        self._renamed = renamed
 
     def takes(self, words: str) -> str | None:
         return title_wanted(words)
@@ -39,4 +42,5 @@ class Rename:
             changes.append({"type": "session/titleChanged", "title": argument})
         changes.append({"type": "session/chatUpdated", "chat": request.chat, "changes": {"title": argument}})
         if act(self._core, request.session, *changes):
+            self._renamed(request.chat, argument)
             output.say(text("local.renamed", title=_MARKUP.sub(r"\\\1", argument)))
