@@ -3,14 +3,16 @@
 Rules
 * Only where the agent declares `multipleChats`; `fork` and `sideChat` only where it declares those.
 * Everything is checked before anything changes. `session/chatAdded` leaves before the answer.
-* A fork begins with copies of the visible turns, under ids of its own, and with the directories of its source; they go
-  through the hydration hooks (K17). The chat of a subagent cannot be forked: no agent could go on in it.
+* A fork begins with copies of the visible turns, under ids of its own, and with the directories and the configuration
+  of its source; they go through the hydration hooks (K15, K17). The chat of a subagent cannot be forked: no agent could
+  go on in it.
 * No chat of ours is movable, so `moveChat` changes nothing and says so. The default chat stays as long as its session.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
+from innkeeper.contributions.spi import HydratedChat
 from innkeeper.engine.effects import Act, Change, Create, Drop
 from innkeeper.host.asking import sent_by
 from innkeeper.host.core import Core
@@ -22,6 +24,7 @@ from innkeeper.host.titles import Titles
 from innkeeper.host.turns import Turns
 from innkeeper.host.views import State, agent, capability, find_turn
 from innkeeper.ports.clock import Clock
+from innkeeper.ports.contributed import CHAT_CONFIG
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import ALREADY_EXISTS, CONFLICT, NOT_FOUND, PERMISSION_DENIED, RpcError
 from innkeeper.protocol.uris import ROOT, is_uri
@@ -59,12 +62,13 @@ class Chats:
         if multiple is None:
             raise RpcError(PERMISSION_DENIED, f"the agent {session['provider']} keeps one chat a session")
         source = params.get("source")
-        state = await self._state(uri, session_uri, session, multiple, source, params.get("workingDirectories"))
+        made = await self._made(uri, session_uri, session, multiple, source, params.get("workingDirectories"))
         if self._core.kind(uri) is not None:
             raise RpcError(ALREADY_EXISTS, f"{uri[:200]} is taken")
         adding: list[Change] = [
-            Create(uri, "chat", session_uri, state),
-            Act(session_uri, {"type": "session/chatAdded", "summary": chat_summary(state)}),
+            *self._configured(session_uri, uri, made.config),
+            Create(uri, "chat", session_uri, made.state),
+            Act(session_uri, {"type": "session/chatAdded", "summary": chat_summary(made.state)}),
         ]
         if (message := params.get("initialMessage")) is not None:
             if (message.get("origin") or {}).get("kind", "user") != "user":
@@ -109,7 +113,15 @@ class Chats:
         if self._core.kind(uri) is not None:
             raise RpcError(ALREADY_EXISTS, f"{uri[:200]} is taken")
 
-    async def _state(
+    def _configured(self, session: str, chat: str, config: Mapping[str, object] | None) -> list[Change]:
+        """What gives the chat a configuration of its own (K15)."""
+        if not config:
+            return []
+        meta = (self._core.head(session) or {}).get("_meta") or {}
+        own = {**(meta.get(CHAT_CONFIG) or {}), chat: dict(config)}
+        return [Act(session, {"type": "session/metaChanged", "_meta": {**meta, CHAT_CONFIG: own}})]
+
+    async def _made(
         self,
         uri: str,
         session_uri: str,
@@ -117,10 +129,10 @@ class Chats:
         multiple: State,
         source: Params | None,
         directories: Sequence[str] | None,
-    ) -> dict[str, Any]:
+    ) -> "_Made":
         now = self._clock.now()
         if source is None:
-            return chat_state(uri, now, directories=_subset(session, directories))
+            return _Made(chat_state(uri, now, directories=_subset(session, directories)))
         kind = str(source.get("kind"))
         if kind not in ("fork", "sideChat"):
             raise bad_params(f"params.source.kind {kind[:40]} is not supported")
@@ -131,7 +143,7 @@ class Chats:
             raise RpcError(PERMISSION_DENIED, "an agent made this chat for its own work; it cannot be forked")
         if kind == "fork":
             return await self._fork(uri, now, session_uri, source, origin_chat)
-        return _side_chat(uri, now, source, origin_chat, _subset(session, directories))
+        return _Made(_side_chat(uri, now, source, origin_chat, _subset(session, directories)))
 
     async def _source(self, uri: str, session_uri: str, source: Params) -> State:
         chat = source["chat"]
@@ -144,17 +156,23 @@ class Chats:
             raise no_chat(chat)
         return state
 
-    async def _fork(self, uri: str, now: str, session: str, source: Params, of: State) -> dict[str, Any]:
+    async def _fork(self, uri: str, now: str, session: str, source: Params, of: State) -> "_Made":
         turns = list(of.get("turns") or ())
         last = next((i for i, turn in enumerate(turns) if turn.get("id") == source["turnId"]), None)
         if last is None:
             raise RpcError(NOT_FOUND, f"there is no completed turn {source['turnId'][:200]} to fork at")
         copies: Sequence[Any] = [{**turn, "id": self._ids.new()} for turn in turns[: last + 1]]
         copies = await self._hydrator.turns(session, uri, "snapshot", copies)
-        origin = {"kind": "fork", "chat": source["chat"], "turnId": source["turnId"]}
+        configs = ((self._core.head(session) or {}).get("_meta") or {}).get(CHAT_CONFIG) or {}
         title = forked_title(self._titles.shown(session, source["chat"]))
+        copied = HydratedChat(title, config=configs.get(source["chat"]))
+        entered = await self._hydrator.chat(session, uri, "snapshot", copied)
+        origin = {"kind": "fork", "chat": source["chat"], "turnId": source["turnId"]}
         directories = of.get("workingDirectories")
-        return chat_state(uri, now, title=title, origin=origin, turns=copies, directories=directories)
+        state = chat_state(uri, now, title=entered.title or "", origin=origin, turns=copies, directories=directories)
+        if entered.draft is not None:
+            state["draft"] = entered.draft
+        return _Made(state, entered.config)
 
     def _first_turn(self, message: Params, client_id: str) -> dict[str, Any]:
         return {
@@ -163,6 +181,13 @@ class Chats:
             "startedAt": self._clock.now(),
             "message": sent_by({"origin": {"kind": "user"}, **message}, client_id),
         }
+
+
+class _Made(NamedTuple):
+    """A chat that does not exist yet, with what it is configured with itself."""
+
+    state: dict[str, Any]
+    config: Mapping[str, object] | None = None
 
 
 def forked_title(of: str) -> str:

@@ -72,3 +72,18 @@ async def test_a_chat_that_enters_overrides_nothing_and_brings_nothing_transient
     brought = HydratedChat(config={"mode": "autopilot", "autoApprove": "assisted", "shellInitScript": "x"})
     found = await world.service.hooks.hydrate_chat(Hydration(session, PEER, "transcript"), brought)
     assert found.config == {"mode": "plan", "autoApprove": "assisted"}
+
+
+async def test_a_fork_is_configured_as_its_source_and_goes_its_own_way(world, client):
+    """K15, K17: a fork enters by way of the hydration hooks, with what its source has."""
+    session, _ = await with_peer(client)
+    await client.request("x-innkeeper/chat/configure", PEER, values={"mode": "plan"})
+    await client.turn(PEER, "hello", "a")
+    fork = "ahp-chat:/fork"
+    await client.request("createChat", session, chat=fork, source={"kind": "fork", "chat": PEER, "turnId": "a"})
+    await client.subscribe(fork)
+    await client.turn(fork, "hello", "b")
+    assert world.scripted.requests[-1].config["mode"] == "plan"
+    await client.request("x-innkeeper/chat/configure", PEER, values={"mode": "interactive"})
+    await client.turn(fork, "hello", "c")
+    assert world.scripted.requests[-1].config["mode"] == "plan"
