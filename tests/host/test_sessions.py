@@ -326,3 +326,26 @@ async def test_a_second_host_in_the_process_knows_nothing_of_the_first(world, cl
     other = await World().start()
     assert (await (await other.client()).request("listSessions"))["items"] == []
     await other.close()
+
+
+async def test_of_two_clients_that_take_one_uri_at_once_the_second_is_told(world, client):
+    """AHP §4: also where the first is not there yet when the second is looked at."""
+    other = await world.client("bob")
+    looked, go, placing = [], asyncio.Event(), world.service._joined.sessions._placing
+
+    class Slow:
+        async def properties(self, path, given):
+            looked.append(path)
+            await go.wait()
+            return await placing.properties(path, given)
+
+        check = placing.check
+
+    world.service._joined.sessions._placing = Slow()
+    params = {"provider": "scripted", "workingDirectories": ["file:///w"]}
+    both = [asyncio.create_task(one.request("createSession", "ahp-session:/1", **params)) for one in (client, other)]
+    await world.until(lambda: len(looked) == 2)
+    go.set()
+    answers = await asyncio.gather(*both, return_exceptions=True)
+    refused = [answer for answer in answers if isinstance(answer, RpcFailure)]
+    assert [one.code for one in refused] == [-32003] and len(answers) == 2

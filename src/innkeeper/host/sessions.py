@@ -102,6 +102,7 @@ class Sessions:
         client = params.get("activeClient")
         if client is not None and client["clientId"] != client_id:
             raise bad_params("params.activeClient.clientId must be the clientId of this connection")
+        self._refuse_uri(uri)  # again: another client may have taken it while the configuration was looked at
         new = NewSession(
             provider=name,
             chat=chat_uri(self._ids.new()),
