@@ -1,9 +1,11 @@
 """docs/reference/contributions.md: tables from the code, words from contributions_page.md."""
 
 import inspect
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
+from innkeeper.contributions import moments, spi
 from innkeeper.contributions.builtin import builtin_kinds
 from innkeeper.contributions.dispatch import Services
 from innkeeper.contributions.spi import HOOKS, SPI_VERSION, Contribution, services
@@ -23,6 +25,8 @@ def contributions_page(table: Table) -> str:
             ("hook", "moment", "called in", "kind", "combination", "when it fails"),
             [(f"`{name}`", h.moment, f"`{h.site}`", h.mode, h.combination, h.failure) for name, h in HOOKS.items()],
         ),
+        "signatures": table(("hook", "takes and gives"), [(f"`{name}`", f"`{_signature(name)}`") for name in HOOKS]),
+        "values": table(("value", "members", "what it is"), _values()),
         "orders": table(("order", "id", "what it does", "hooks"), map(_row, _ordered())),
         "sequences": table(("hook", "sequence"), [(f"`{hook}`", " → ".join(_sequence(hook))) for hook in HOOKS]),
         "settings": table(("setting", "meaning"), [(f"`{name}`", text(f"settings.field.{name}")) for name in SETTINGS]),
@@ -43,6 +47,21 @@ def _ordered() -> list[type[Contribution]]:
 
 def _sequence(hook: str) -> list[str]:
     return [kind.id for kind in _ordered() if hasattr(kind, hook)]
+
+
+def _signature(hook: str) -> str:
+    """As the interface has it, without `self` and module names."""
+    protocol = next(one for one in vars(spi).values() if inspect.isclass(one) and hook in vars(one))
+    shown = str(inspect.signature(getattr(protocol, hook))).replace("(self, ", "(")
+    return re.sub(r"\b(?:\w+\.)+(?=\w)", "", shown)
+
+
+def _values() -> Iterator[tuple[str, str, str]]:
+    """The tuples that hooks take and give."""
+    for name, value in vars(moments).items():
+        if inspect.isclass(value) and hasattr(value, "_fields") and value.__module__ == moments.__name__:
+            said = (inspect.getdoc(value) or "").split("\n\n")[0].replace("\n", " ")
+            yield f"`{name}`", ", ".join(f"`{field}`" for field in value._fields), said
 
 
 def _row(kind: type[Contribution]) -> tuple[str, ...]:

@@ -5,13 +5,15 @@ import importlib.util
 import inspect
 import re
 from pathlib import Path
+from typing import Protocol
 
 import pytest
 
+from innkeeper.app.compose import DATABASE, Circumstances, open_host, standard_parts
 from innkeeper.contributions.builtin import builtin_kinds
 from innkeeper.contributions.dispatch import Services
-from innkeeper.contributions.spi import HOOKS
-from innkeeper.settings.config import FIELDS
+from innkeeper.contributions.spi import HOOKS, services
+from innkeeper.settings.config import FIELDS, Settings
 from scripted.world import World
 
 pytestmark = pytest.mark.anyio
@@ -31,11 +33,43 @@ def example():
 def test_every_hook_order_and_service_is_on_the_page():
     """K2: a test fails when one is undocumented."""
     for hook in HOOKS:
-        assert f"| `{hook}` |" in PAGE
+        rows = re.findall(rf"^\| `{hook}` \|", PAGE, re.MULTILINE)
+        assert len(rows) == 3, "moment, signature and sequence"
     for kind in builtin_kinds():
         assert re.search(rf"\| {kind.order} \| `{kind.id}` \|", PAGE), kind.id
         for _, service in Services().parameters(kind):
             assert f"| `{service.__name__}` |" in PAGE, service
+    for name in services.__all__:
+        if inspect.isclass(getattr(services, name)):
+            assert f"| `{name}` |" in PAGE, name
+    assert inspect.getdoc(Protocol) not in PAGE, "a service says what it is for"
+
+
+CALLS = {
+    "on_incoming_request": "incoming",
+    "on_outgoing_turn": "outgoing",
+    "on_turn_end": "turn_end",
+    "on_did_apply_client_action": "client_action",
+    "on_did_dispatch_action": "dispatched",
+    "on_hydrate_turns": "hydrate_turns",
+    "on_hydrate_chat": "hydrate_chat",
+}
+
+
+def test_each_hook_is_called_where_the_table_says_and_nowhere_else():
+    """K1, K2: the call sites are one of three things that are at home in the host."""
+    sources = {path: path.read_text() for path in (ROOT / "src/innkeeper/host").rglob("*.py")}
+    assert CALLS.keys() == HOOKS.keys()
+    for hook, name in CALLS.items():
+        calling = [path.stem for path, source in sources.items() if re.search(rf"hooks\.{name}\(", source)]
+        assert [f"host.{stem}" for stem in calling] == [HOOKS[hook].site], hook
+
+
+def test_everything_that_a_built_in_asks_for_can_be_had_from_outside_too():
+    """K3b, K7: through `contributions.spi.services`, because nothing else of ours may be imported."""
+    public = {getattr(services, name) for name in services.__all__}
+    asked = {wanted for kind in builtin_kinds() for _, wanted in Services().parameters(kind)}
+    assert asked <= public
 
 
 def test_every_setting_that_a_contribution_reads_is_on_the_page_and_in_the_schema():
@@ -101,10 +135,15 @@ def test_the_example_is_loaded_as_an_operator_would_name_it(monkeypatch):
     assert registry.ids == ("house-rules",) and asked == [{"group": GROUP, "name": "house-rules"}]
 
 
-async def test_every_built_in_is_constructed_by_the_real_root(world):
+async def test_every_built_in_is_constructed_by_the_real_root(tmp_path):
     """architecture §3.9: each injected constructor is evaluated and built, not only type-checked."""
-    ids = {kind.id for kind in builtin_kinds()}
-    assert set(world.service.contributions.ids) >= ids and len(ids) == 18
+    parts = standard_parts(tmp_path / DATABASE, Settings(), quiet=True)
+    host = await open_host(parts, Circumstances(Settings(), {}, tmp_path))
+    try:
+        ids = [kind.id for kind in builtin_kinds()]
+        assert list(host.service.contributions.ids) == ids and len(set(ids)) == 18
+    finally:
+        await host.close(1)
 
 
 def test_the_orchestration_imports_no_contribution():

@@ -43,14 +43,14 @@ HOOKS: Final[Mapping[str, Hook]] = MappingProxyType(
         ),
         "on_did_apply_client_action": Hook(
             moment="a client's accepted action has been handled",
-            site="host.service",
+            site="host.hook_sites",
             mode="sync",
             combination="none",
             failure=_LOGGED,
         ),
         "on_did_dispatch_action": Hook(
             moment="an action of anybody has left, or a client's was rejected",
-            site="host.service",
+            site="host.hook_sites",
             mode="sync",
             combination="none",
             failure=_LOGGED,

@@ -59,3 +59,17 @@ async def test_what_is_no_usage_is_ignored(world, broken):
 async def test_nothing_logged_leaves_the_turns_as_they_are(world):
     given = [turn("a", state="complete")]
     assert await hydrated(world, given, []) is given
+
+
+async def test_what_a_subagent_used_is_shown_with_its_turn_and_counted(world, client):
+    """C7, our decision (K17): its turn is in the log as every other, so nothing has to be left out."""
+    session, chat = await client.new_session()
+    await client.turn(chat, "subagent-early")
+    state = await client.state(session, lambda s: len(s["chats"]) == 2 and TOTAL in s["_meta"])
+    assert state["_meta"][TOTAL]["inputTokens"] == 1
+    worker = state["chats"][1]["resource"]
+    later = await world.crash()
+    again = await later.client("bob")
+    assert (await again.subscribe(worker))["turns"][0]["usage"] == {"inputTokens": 1}
+    assert (await again.subscribe(session))["_meta"][TOTAL]["inputTokens"] == 1
+    await later.close()

@@ -80,9 +80,14 @@ async def test_another_chat_is_left_alone(world, client):
     assert await world.service.hooks.hydrate_turns(Hydration(session, chat, "transcript"), given_turns) is given_turns
 
 
-@pytest.mark.parametrize(("more", "code"), [({"turn": "none"}, -32008), ({"source": "ahp-chat:/none"}, -32008)])
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [({"turn": "none"}, -32008), ({"source": "ahp-chat:/none"}, -32008), ({"source": "ahp-chat:/other"}, -32602)],
+)
 async def test_a_source_that_there_is_not_makes_no_chat(world, client, more, code):
-    """C49."""
+    """C49: nor one of another session."""
+    another, _ = await client.new_session("ahp-session:/2")
+    await client.request("createChat", another, chat="ahp-chat:/other")
     with pytest.raises(RpcFailure) as refused:
         await opened(client, **more)
     assert refused.value.code == code
