@@ -261,7 +261,11 @@ def test_the_key_opens_it_escape_gives_focus_back_and_nothing_moves(stage: Any, 
 def test_screen_readers_and_narrow_screens_have_everything(
     stage: Any, tab: Any, project: Path, lang: str, theme: str, width: int
 ) -> None:
-    """Issue 7 B.5: axe, both languages and themes; a sheet at 360 px that needs no sideways scrolling."""
+    """Issue 7 B.5: axe, both languages and themes; a sheet at 360 px that needs no sideways scrolling. A command too
+    long for the warning makes it scroll, also by keys."""
+    (project / ".gemini").mkdir()
+    long = {"command": "long-mcp", "args": ["--words", *("word" for _ in range(200))]}
+    (project / ".gemini" / "settings.json").write_text(json.dumps({"mcpServers": {"long": long}}))
     page, session = opened(stage, tab, project, lang=lang, theme=theme, width=width, height=780)
     command(stage, session, "connect", server="ledger")
     page.locator("#mcp-control .dot.ok").wait_for()

@@ -130,3 +130,9 @@ def test_a_very_long_text_is_shown_as_it_is() -> None:
     source = "<b>" * (markdown.LARGEST // 3 + 1)
     (block,) = markdown.blocks(source)
     assert "<b>" not in block and "&lt;b&gt;" in block
+
+
+def test_what_scrolls_sideways_can_be_reached_by_keys() -> None:
+    """Issue 7 B.5: wide tables and code."""
+    assert markdown.render("| a |\n| - |\n| 1 |").startswith('<table tabindex="0">')
+    assert '<pre tabindex="0">' in markdown.render("```\nlong\n```")

@@ -32,6 +32,7 @@ ATTRIBUTES: Final = {
     "div": {"class"},
     "span": {"class"},
     "pre": {"tabindex"},
+    "table": {"tabindex"},
     "code": {"class"},
 }
 _LINE_END = re.compile(r"\r\n?|\n")
@@ -67,6 +68,7 @@ def _parser() -> MarkdownIt:
     parser.add_render_rule("image", _image)
     parser.add_render_rule("fence", _fence)
     parser.add_render_rule("code_block", _fence)
+    parser.add_render_rule("table_open", _table_open)
     return parser
 
 
@@ -100,6 +102,10 @@ def _fence(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) 
     shown = caption.partition(" ")[2].strip() or caption
     head = f'<div class="code-head"><span class="caption">{escape(shown)}</span></div>'
     return f'<div class="code">{head}<pre tabindex="0"><code>{body}</code></pre></div>'
+
+
+def _table_open(self: Any, tokens: Sequence[Token], at: int, options: Any, env: Any) -> str:
+    return '<table tabindex="0">'  # it scrolls sideways, also by keys
 
 
 _MARKDOWN: Final = _parser()
