@@ -12,13 +12,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
-from urllib.parse import quote
 
 from innkeeper.host.commands import Asker, Handler
 from innkeeper.host.core import Core
 from innkeeper.host.faults import no_chat
 from innkeeper.ports.files import Entry, FileFault, Files
-from innkeeper.protocol.uris import local_path
+from innkeeper.protocol.uris import file_uri, local_path
 
 COMPLETION_METHODS = frozenset({"completions"})
 TRIGGERS: Final = ("/", "@")
@@ -80,7 +79,7 @@ class Completing:
                 continue
             path = f"{folder}/{entry.name}" if folder else entry.name
             shown = f"{path}/" if entry.kind == "directory" else path
-            uri = f"file://{quote(f'{root}/{path}')}"
+            uri = file_uri(f"{root}/{path}")
             attachment = {"type": "resource", "label": entry.name, "uri": uri, "displayKind": _display(entry)}
             items.append(_item(before, start, f"@{shown}", attachment))
         return items[:OFFERED]

@@ -11,7 +11,6 @@ Rules
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
-from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Also, Create, Drop
 from innkeeper.host import config, listing
@@ -34,7 +33,7 @@ from innkeeper.limits import SESSION_PAGE, SESSION_PAGE_MAX
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.ids import Ids
 from innkeeper.protocol.errors import PROVIDER_NOT_FOUND, SESSION_ALREADY_EXISTS, RpcError
-from innkeeper.protocol.uris import ROOT, chat_uri, is_uri, local_path
+from innkeeper.protocol.uris import ROOT, chat_uri, file_uri, is_uri, local_path
 from innkeeper.providers.spi import Provider, ProviderError
 from innkeeper.texts import text
 
@@ -282,4 +281,4 @@ class Sessions:
 def _as_uri(value: Any) -> str:
     """Some clients send a path where a URI is due; what is meant is plain."""
     given = str(value)
-    return f"file://{quote(given)}" if given.startswith("/") else given
+    return file_uri(given) if given.startswith("/") else given

@@ -21,9 +21,16 @@ def is_uri(text: object) -> bool:
 
 
 def local_path(uri: str) -> str | None:
-    """The path of a `file:` URI of this machine; None for everything else."""
+    """The path of a `file:` URI of this machine, in the system's spelling; None for everything else."""
     parts = urlsplit(uri)
-    return unquote(parts.path) if parts.scheme == "file" and parts.netloc in ("", "localhost") else None
+    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
+        return None
+    return unquote(parts.path, errors="surrogateescape")
+
+
+def file_uri(path: str) -> URI:
+    """The URI of an absolute path of this machine; names that are not UTF-8 survive."""
+    return f"file://{quote(path, errors='surrogateescape')}"
 
 
 def session_uri(id: str) -> URI:

@@ -1,9 +1,12 @@
 """Terminal channels (AHP §3, §4, §7, §9.9; reference §5.10): commands, claims, output, ends, restarts."""
 
 import asyncio
+import os
+import signal
 from pathlib import Path
 from typing import Any
 
+import psutil
 import pytest
 
 from innkeeper.host.terminals import live as module
@@ -12,6 +15,7 @@ from innkeeper.limits import TERMINAL_CHARACTERS, TERMINAL_KEPT_CHARACTERS
 from innkeeper.ports.log import StoreFull
 from innkeeper.protocol.check import check
 from innkeeper.protocol.terminal.state import TerminalState
+from innkeeper.protocol.uris import file_uri
 from scripted.terminals import FakeTerminals, ShellWorld, shell_world
 from scripted.world import Client, RpcFailure, World
 
@@ -77,6 +81,39 @@ async def test_a_new_size_reaches_the_program(world: ShellWorld, client: Client)
     assert (client.states[URI]["cols"], client.states[URI]["rows"]) == (132, 50)
 
 
+async def test_after_a_storm_of_sizes_the_last_one_counts(world: ShellWorld, client: Client) -> None:
+    """As when somebody drags the edge of a window."""
+    await made(client)
+    await prompted(client)
+    for step in range(300):
+        client.dispatch(URI, "terminal/resized", cols=20 + step, rows=10 + step % 50)
+    client.dispatch(URI, "terminal/input", data="stty size\r")
+    await client.state(URI, lambda s: "59 319" in shown(s))
+    world.check_mirrors(client)
+
+
+async def test_a_folder_whose_name_is_no_text_is_a_place_like_any_other(world: ShellWorld, client: Client) -> None:
+    folder = os.fsdecode(os.fsencode(world.home) + b"/caf\xe9 \xff")
+    os.mkdir(folder)
+    session, chat = await client.new_session(workingDirectories=[file_uri(folder)])
+    state = await made(client, claim={"kind": "session", "session": session, "chat": chat})
+    await prompted(client)
+    client.dispatch(URI, "terminal/input", data="touch here\r")
+    await client.state(URI, lambda s: any(part.get("isComplete") for part in s["content"]))
+    assert os.listdir(folder) == ["here"]
+    assert client.states[URI]["cwd"] == state["cwd"] == file_uri(folder)
+
+
+async def test_a_shell_that_is_killed_has_ended_and_its_command_too(world: ShellWorld, client: Client) -> None:
+    await made(client)
+    await prompted(client)
+    client.dispatch(URI, "terminal/input", data="kill -9 $$\r")
+    state = await client.state(URI, lambda s: s["lifecycle"]["status"] == "exited")
+    assert state["lifecycle"]["exitCode"] == 128 + signal.SIGKILL
+    assert [part["isComplete"] for part in state["content"] if part["type"] == "command"] == [True]
+    world.check_mirrors(client)
+
+
 async def test_the_end_of_the_shell_keeps_the_state_with_its_code(world: ShellWorld, client: Client) -> None:
     """§5.10: until it is disposed of."""
     await made(client)
@@ -119,6 +156,20 @@ async def test_a_terminal_of_a_session_goes_with_it(world: ShellWorld, client: C
     await client.request("disposeSession", session)
     await client.state(ROOT, lambda s: [info["resource"] for info in s["terminals"]] == ["ahp-terminal:/own"])
     await world.until(lambda: not exists(pid))
+    assert world.hub.kind(URI) is None
+
+
+async def test_a_session_that_goes_ends_a_terminal_that_floods(world: ShellWorld, client: Client) -> None:
+    session, chat = await client.new_session(workingDirectories=[world.home.as_uri()])
+    await made(client, claim={"kind": "session", "session": session, "chat": chat})
+    await prompted(client)
+    client.dispatch(URI, "terminal/input", data="yes & trap '' HUP TERM; yes\r")
+    await client.state(URI, lambda s: size(s["content"]) > TERMINAL_KEPT_CHARACTERS / 2)
+    pids = [child.pid for child in psutil.Process(world.service._terminals._live[URI].terminal.pid).children()]
+    await client.request("disposeSession", session)
+    await client.state(ROOT, lambda s: s["terminals"] == [])
+    assert len(pids) == 2
+    await world.until(lambda: not any(map(exists, pids)))
     assert world.hub.kind(URI) is None
 
 

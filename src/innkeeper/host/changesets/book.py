@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from hashlib import sha1
 from posixpath import normpath
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import unquote, urlsplit
+
+from innkeeper.protocol.uris import file_uri
 
 Record: TypeAlias = Mapping[str, Any]
 TurnState: TypeAlias = Literal["open", "ended", "discarded", "forgotten"]
@@ -244,11 +246,6 @@ FOLDS: Final = {"start": _start, "beside": _beside, "end": _end, "state": _state
 
 
 # -- paths and contents ----------------------------------------------------------------------------------------------
-
-
-def file_uri(path: str) -> str:
-    """The URI of a local path; names that are not UTF-8 survive."""
-    return "file://" + quote(path, errors="surrogateescape")
 
 
 def path_of(uri: str) -> str:

@@ -12,9 +12,10 @@ from difflib import SequenceMatcher
 from typing import Any, Final
 
 from innkeeper.host.changesets.attribution import Shown
-from innkeeper.host.changesets.book import Content, file_uri
+from innkeeper.host.changesets.book import Content
 from innkeeper.host.changesets.contents import Reference, content_type, content_uri
 from innkeeper.ports.git import FileChange, Side
+from innkeeper.protocol.uris import file_uri
 
 JsonFile = Mapping[str, Any]
 

@@ -12,7 +12,6 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import quote
 
 from innkeeper.customizations.clients import ClientPlugin
 from innkeeper.customizations.discovery.items import DiscoveredPlugin
@@ -40,7 +39,7 @@ from innkeeper.ports.files import FileFault, Files
 from innkeeper.ports.mcp import ToggleRefused
 from innkeeper.ports.notes import MemoryNotes, Notes
 from innkeeper.ports.watches import Watches
-from innkeeper.protocol.uris import local_path
+from innkeeper.protocol.uris import file_uri, local_path
 
 log = logging.getLogger(__name__)
 
@@ -327,7 +326,7 @@ class Customizations:
             real = files.real(path)
         except FileFault:
             return None, False
-        return f"file://{quote(real)}", _ignores_case(files, real)
+        return file_uri(real), _ignores_case(files, real)
 
 
 def _ignores_case(files: Files, real: str) -> bool:

@@ -15,7 +15,6 @@ import logging
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, Final
-from urllib.parse import quote
 
 from innkeeper.host.core import Core, act
 from innkeeper.host.summaries import moment
@@ -29,6 +28,7 @@ from innkeeper.limits import (
 )
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.terminals import Size, Terminal
+from innkeeper.protocol.uris import file_uri
 from innkeeper.reduce import reduce
 
 log = logging.getLogger(__name__)
@@ -192,7 +192,9 @@ class Transcript:
         self._do({"type": "terminal/commandFinished", "commandId": id, **result, "durationMs": duration})
 
     def _moved(self, directory: str) -> None:
-        cwd = f"file://{quote(directory)}"
+        if "\N{REPLACEMENT CHARACTER}" in directory:
+            return  # no text: which folder it is cannot be told
+        cwd = file_uri(directory)
         if (self._core.head(self._uri) or {}).get("cwd") != cwd:
             self._do({"type": "terminal/cwdChanged", "cwd": cwd})
 

@@ -13,7 +13,6 @@ import asyncio
 import logging
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
-from urllib.parse import quote
 
 from innkeeper.engine.effects import Act, Change, Create, Drop, Released
 from innkeeper.errors import HostError
@@ -26,7 +25,7 @@ from innkeeper.limits import TERMINALS
 from innkeeper.ports.clock import Clock
 from innkeeper.ports.terminals import Opening, Size, Terminals
 from innkeeper.protocol.errors import ALREADY_EXISTS, CONFLICT, NOT_FOUND, RpcError
-from innkeeper.protocol.uris import ROOT, is_uri, local_path
+from innkeeper.protocol.uris import ROOT, file_uri, is_uri, local_path
 
 if TYPE_CHECKING:
     from innkeeper.host.terminals.live import LiveTerminal, Shown
@@ -230,7 +229,7 @@ class TerminalChannels:
             raise HostError("TERMINAL_FAILED", reason=error.strerror or str(error)) from error
         state = {
             "title": wanted.title,
-            "cwd": f"file://{quote(wanted.directory)}",
+            "cwd": file_uri(wanted.directory),
             "cols": wanted.size.cols,
             "rows": wanted.size.rows,
             "content": [],
