@@ -5,9 +5,12 @@ Rules
 * Every method has a time limit; `seconds` replaces the one of the settings. Passing it is `GIT_TIMEOUT`, never silence.
 * `root` is the `root` of a `Repository`. Paths are relative to it, with `/`, in the system's spelling: names that are
   not UTF-8 carry surrogate escapes. Paths are taken literally, never as patterns.
-* Reading takes no lock and writes nothing into the repository but objects. The user's configuration is never changed.
+* Reading takes no lock and writes nothing into the repository but objects. Its configuration is changed for `follow`
+  alone.
 * Writers of one repository, its worktrees included, run one after the other.
-* No hook and no signature, unless `commit` is asked for them; no prompt, no pager, no external diff.
+* No hook and no signature, unless `commit` is asked for them; no prompt, no pager, no external diff. No program that
+  only the repository's own configuration names, unless a person asks: `commit`, `discard`, `checkout`. Where such a
+  filter is needed to write a file, that is `GIT_FILTER`.
 """
 
 from collections.abc import Mapping, Sequence
@@ -174,6 +177,10 @@ class GitRepositories(Protocol):
 
     async def status(self, root: str, *, limit: int = 10_000, seconds: float | None = None) -> Status: ...
 
+    async def submodules(self, root: str, *, limit: int, seconds: float | None = None) -> Sequence[str]:
+        """The roots of submodules that are checked out, in submodules too; absolute, the outer ones first."""
+        ...
+
     async def branches(
         self, root: str, query: str = "", *, limit: int = 25, seconds: float | None = None
     ) -> Sequence[Branch]:
@@ -304,10 +311,18 @@ class GitWorktrees(Protocol):
         ...
 
     async def add_worktree(
-        self, root: str, path: str, branch: str, *, create_at: str | None = None, seconds: float | None = None
+        self,
+        root: str,
+        path: str,
+        branch: str,
+        *,
+        create_at: str | None = None,
+        follow: str | None = None,
+        seconds: float | None = None,
     ) -> None:
         """Check out `branch` at `path`, which is absent or an empty directory; with `create_at` a new branch at that
-        revision, without upstream. A failure or cancellation leaves neither the worktree nor the new branch.
+        revision, whose upstream is the branch `follow`; without it, or when it is no branch, it has none. A failure or
+        cancellation leaves neither the worktree nor the new branch.
 
         Raises `GIT_BRANCH_EXISTS`, `GIT_BRANCH_IN_USE`, `GIT_BRANCH_NAME`, `GIT_PATH_TAKEN`, `GIT_REVISION_UNKNOWN`."""
         ...
@@ -322,7 +337,8 @@ class GitWorktrees(Protocol):
         ...
 
     async def delete_branch(self, root: str, name: str, at: str, *, seconds: float | None = None) -> bool:
-        """Delete a local branch that is still at commit `at` and checked out nowhere; whether it was."""
+        """Delete a local branch that is still at commit `at` and checked out nowhere, with what the configuration says
+        of it; whether it was."""
         ...
 
 

@@ -19,7 +19,7 @@ from innkeeper.web.names import folder
 
 State = Mapping[str, Any]
 UNAVAILABLE: Final = "x-innkeeper/unavailable"
-HIDDEN: Final = frozenset({"permissions", "createBranch", "includeFiles"})
+HIDDEN: Final = frozenset({"permissions", "trackBranch", "createBranch", "includeFiles"})
 """Properties that a person sets elsewhere: rules of tools, and what the command line is for."""
 FOLDERS: Final = 20
 

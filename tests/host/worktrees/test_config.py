@@ -28,10 +28,11 @@ async def test_in_a_repository_with_a_commit_a_worktree_is_the_default_and_comes
     answer = await resolved(client, repository.root)
     check(ResolveSessionConfigResult, answer, "result")
     names = list(answer["schema"]["properties"])
-    assert names[:6] == ["isolation", "branch", "branchPrefix", "createBranch", "includeFiles", "autoApprove"]
+    own = ["isolation", "branch", "branchPrefix", "trackBranch", "createBranch", "includeFiles"]
+    assert names[:7] == [*own, "autoApprove"]
     values = answer["values"]
     assert (values["isolation"], values["branch"], values["createBranch"]) == ("worktree", "main", True)
-    assert not any(prop["sessionMutable"] for name, prop in answer["schema"]["properties"].items() if name in names[:5])
+    assert not any(prop["sessionMutable"] for name, prop in answer["schema"]["properties"].items() if name in own)
 
 
 async def test_s13_without_a_commit_it_is_the_folder_read_only_and_there_is_no_branch(

@@ -121,13 +121,14 @@ async def test_the_chosen_branch_prefix_and_ignored_files_are_taken_over(
     repository.write("deep/.env.local", "2")
     repository.write("build/x", "3")
     os.symlink("/etc/hostname", repository.root / ".env-link")
-    config = {"branch": "base", "branchPrefix": "ada/", "includeFiles": ["**/.env*"]}
+    config = {"branch": "base", "branchPrefix": "ada/", "trackBranch": True, "includeFiles": ["**/.env*"]}
     session, chat = await session_in(client, repository.root, **config)
     await client.turn(chat, "hello")
     place = worktree(client, session)
     inside = RealRepository(place, repository.variables)
     assert inside.git("branch", "--show-current") == "ada/agents/hello"
     assert inside.git("rev-parse", "HEAD") == base
+    assert inside.git("rev-parse", "--abbrev-ref", "@{upstream}") == "base"
     assert (place / ".env").read_text() == "SECRET=1" and (place / "deep" / ".env.local").read_text() == "2"
     assert os.readlink(place / ".env-link") == "/etc/hostname"
     assert not (place / "build").exists()
@@ -203,7 +204,7 @@ async def test_a_turn_that_is_cancelled_meanwhile_leaves_nothing_and_the_next_on
     repository.write(".gitattributes", "slow filter=slow\n")
     repository.write("slow", "1")
     repository.commit()
-    repository.git("config", "filter.slow.smudge", f"touch '{tmp_path}/started'; sleep 60; cat")
+    repository.git("config", "--global", "filter.slow.smudge", f"touch '{tmp_path}/started'; sleep 60; cat")
     _, chat = await session_in(client, repository.root)
     client.start_turn(chat, "hello")
     await world.until((tmp_path / "started").exists)
@@ -212,7 +213,7 @@ async def test_a_turn_that_is_cancelled_meanwhile_leaves_nothing_and_the_next_on
     folder = repository.root.parent / "repo.worktrees"
     await world.until(lambda: not folder.exists())
     await world.until(lambda: repository.git("branch", "--list", "agents/*") == "")
-    repository.git("config", "filter.slow.smudge", "cat")
+    repository.git("config", "--global", "filter.slow.smudge", "cat")
     turn = await client.turn(chat, "hello", "t2")
     assert turn["state"] == "complete" and text_of(turn).count("Worktree on branch") == 1
 

@@ -104,7 +104,7 @@ async def test_git_ends_with_a_host_that_was_killed(tmp_path: Path, repository: 
     """No process outlives the host: the guardian knows a git command like any other child."""
     repository.write(".gitattributes", "slow filter=slow\n")
     repository.write("slow", "1")
-    repository.git("config", "filter.slow.clean", f"echo $$ > '{tmp_path}/pid'; sleep 600")
+    repository.git("config", "--global", "filter.slow.clean", f"echo $$ > '{tmp_path}/pid'; sleep 600")
     code = f"""
         import asyncio, os
         from innkeeper.workspace.git import LocalGit
@@ -165,10 +165,11 @@ async def test_a_file_system_monitor_that_the_repository_names_is_not_run(
 
 def test_every_code_of_the_area_has_a_text_that_its_values_fill() -> None:
     values = dict.fromkeys(
-        ("path", "operation", "seconds", "revision", "ref", "branch", "size", "limit", "reason", "version"), "‹x›"
+        ("path", "operation", "seconds", "revision", "ref", "branch", "size", "limit", "reason", "version", "filter"),
+        "‹x›",
     )
     codes = [error.code for error in ERRORS.values() if error.area == "git"]
-    assert len(codes) == 16
+    assert len(codes) == 17
     for code in codes:
         assert GitError(code, **values).message() and GitError(code, **values).message("zh-Hans")
 

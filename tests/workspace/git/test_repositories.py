@@ -236,3 +236,18 @@ def _conflict(repository: RealRepository) -> None:
     repository.write("README", "ours\n")
     repository.commit()
     repository.git("merge", "theirs", check=False)
+
+
+async def test_submodules_that_are_checked_out_are_found_however_deep(git: LocalGit, make: Make) -> None:
+    repository, middle, inner = make(), make("middle"), make("inner")
+    middle.git("submodule", "--quiet", "add", inner.path, "deep")
+    middle.commit()
+    for name in ("b \N{SNOWMAN}", "a"):
+        repository.git("submodule", "--quiet", "add", middle.path, name)
+    repository.commit()
+    repository.git("submodule", "--quiet", "update", "--init", "--recursive")
+    repository.git("submodule", "--quiet", "deinit", "--force", "a")
+    part = f"{repository.path}/b \N{SNOWMAN}"
+    assert await git.submodules(repository.path, limit=20) == [part, f"{part}/deep"]
+    assert await git.submodules(repository.path, limit=1) == [part]
+    assert await git.submodules(inner.path, limit=20) == []

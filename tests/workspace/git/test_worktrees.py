@@ -57,6 +57,22 @@ async def test_no_upstream_is_set_whatever_the_user_configured(
     assert (clone.root / ".git" / "config").read_bytes() == before
 
 
+async def test_a_new_branch_follows_another_where_that_is_asked_for_and_is_forgotten_whole(
+    git: LocalGit, make: Make, tmp_path: Path, path: str
+) -> None:
+    """Reference §5.6, track-branch."""
+    clone = RealRepository(tmp_path / "clone", make("origin").variables)
+    clone.git("clone", "--quiet", str(tmp_path / "origin"), ".")
+    before = (clone.root / ".git" / "config").read_bytes()
+    for base, upstream in (("main", "main"), ("origin/main", "origin/main"), (clone.git("rev-parse", "HEAD"), None)):
+        await git.add_worktree(clone.path, path, "topic", create_at=base, follow=base)
+        branch = await git.branch(clone.path, "topic")
+        assert branch is not None and branch.upstream == upstream
+        await git.remove_worktree(clone.path, path)
+        assert await git.delete_branch(clone.path, "topic", branch.commit)
+        assert (clone.root / ".git" / "config").read_bytes() == before
+
+
 async def test_what_stands_in_the_way_is_said_by_code_and_left_alone(
     git: LocalGit, repository: RealRepository, path: str, tmp_path: Path
 ) -> None:
@@ -93,7 +109,7 @@ async def test_cancelled_in_the_middle_nothing_is_left(git: LocalGit, repository
     repository.write("slow", "1")
     repository.commit()
     started = repository.root.parent / "started"
-    repository.git("config", "filter.slow.smudge", f"touch '{started}'; sleep 60")
+    repository.git("config", "--global", "filter.slow.smudge", f"touch '{started}'; sleep 60")
     making = asyncio.create_task(git.add_worktree(repository.path, path, "topic", create_at="HEAD"))
     async with asyncio.timeout(20):
         while not started.exists():
@@ -110,7 +126,7 @@ async def test_past_the_time_limit_nothing_is_left_and_the_code_says_so(
     repository.write(".gitattributes", "slow filter=slow\n")
     repository.write("slow", "1")
     repository.commit()
-    repository.git("config", "filter.slow.smudge", "sleep 60")
+    repository.git("config", "--global", "filter.slow.smudge", "sleep 60")
     with pytest.raises(GitError) as caught:
         await git.add_worktree(repository.path, path, "topic", create_at="HEAD", seconds=1)
     assert caught.value.code == "GIT_TIMEOUT"

@@ -15,13 +15,12 @@ import posixpath
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
-from urllib.parse import quote
 
 from innkeeper.host.worktrees.naming import MIDDLE, TRIES, candidates, slug
 from innkeeper.host.worktrees.records import NotWritten, Record, Records
 from innkeeper.ports.git import Git, GitError, Repository
 from innkeeper.ports.worktrees import Folders
-from innkeeper.protocol.uris import local_path
+from innkeeper.protocol.uris import file_uri, local_path
 from innkeeper.providers.spi import ProviderError
 from innkeeper.texts import text
 
@@ -134,6 +133,7 @@ class WorktreeMaker:
             place="",
             include=tuple(str(glob) for glob in values.get("includeFiles") or ()),
             source=repository.root,
+            follow=base if values.get("trackBranch") is True else "",
         )
 
     def _names(self, session: str, plan: Record, hint: str) -> list[str]:
@@ -157,7 +157,9 @@ class WorktreeMaker:
         await self._records.put(record)
         try:
             create_at = record.at if record.new_branch else None
-            await self._git.add_worktree(record.root, record.path, record.branch, create_at=create_at)
+            await self._git.add_worktree(
+                record.root, record.path, record.branch, create_at=create_at, follow=record.follow or None
+            )
             await self._include(record)
             made = await self._entered(replace(record, stage="made"))
             await self._records.put(made)
@@ -223,7 +225,3 @@ def failed(reason: str) -> ProviderError:
 
 def missing(reason: str) -> ProviderError:
     return ProviderError("workingDirectoryMissing", text("error.workingDirectoryMissing.meaning", reason=reason))
-
-
-def file_uri(path: str) -> str:
-    return f"file://{quote(path, errors='surrogateescape')}"

@@ -15,7 +15,7 @@ from innkeeper.ports.git import Git, GitError, Repository
 from innkeeper.texts import text
 
 Isolation = Literal["worktree", "folder"]
-NAMES: Final = ("isolation", "branch", "branchPrefix", "createBranch", "includeFiles")
+NAMES: Final = ("isolation", "branch", "branchPrefix", "trackBranch", "createBranch", "includeFiles")
 BRANCHES: Final = 25
 Schema = Mapping[str, Any]
 
@@ -54,6 +54,7 @@ class WorktreeOptions(NoOptions):
             **isolation,
             "branch": _property("branch", "string", current, enumDynamic=True),
             "branchPrefix": _property("branchPrefix", "string", ""),
+            "trackBranch": _property("trackBranch", "boolean", False),
             "createBranch": _property("createBranch", "boolean", True),
             "includeFiles": _property(
                 "includeFiles", "array", [], items={"type": "string", "title": text("config.includeFiles.item")}

@@ -38,6 +38,8 @@ class Record:
     """Globs of ignored files that are copied."""
     source: str = ""
     """The working tree that they are copied from."""
+    follow: str = ""
+    """The branch that a new one has for upstream, empty for none."""
 
 
 class NotWritten(Exception):

@@ -4,15 +4,17 @@ import asyncio
 import contextlib
 import os
 import re
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from innkeeper.limits import GIT_CHECKOUT_SECONDS, GIT_SECONDS
 from innkeeper.ports.git import GitError
-from innkeeper.workspace.git.program import PLAIN, GitProgram, Outcome, Running
+from innkeeper.workspace.git.foreign import LISTING, Setting, in_their_place, parse_settings, variables
+from innkeeper.workspace.git.program import FETCHING, PLAIN, GitProgram, Outcome, Running
 
 OBJECT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+GITLINK: Final = re.compile(rb"160000 [0-9a-f]+ [0-3]\t([^\0]+)\0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,49 @@ class Part:
         """A command with the short limit, unless told otherwise."""
         limit = self._limits.short if seconds is None else seconds
         return await self._program.run(root, arguments, limit, running, good=good)
+
+    async def _safely(
+        self,
+        root: str,
+        *arguments: str,
+        seconds: float | None = None,
+        running: Running = PLAIN,
+        good: Sequence[int] = (0,),
+        refuse: bool = False,
+        submodules: bool = False,
+    ) -> Outcome:
+        """A command that reads or writes contents of files, without the programs that the repository's configuration
+        names. `refuse`: it fails for files that need one. `submodules`: it looks into them."""
+        safe = await self._safe(root, seconds, refuse=refuse, submodules=submodules)
+        safely = running._replace(environment={**running.environment, **safe})
+        return await self._git(root, *arguments, seconds=seconds, running=safely, good=good)
+
+    async def _safe(
+        self, root: str, seconds: float | None, *, refuse: bool = False, submodules: bool = False
+    ) -> Mapping[str, str]:
+        """The environment of such commands."""
+        places = in_their_place(await self._settings(root, seconds, submodules), refuse=refuse)
+        # The working tree is said because the configuration could name another.
+        return {**FETCHING, **variables(places), **({"GIT_WORK_TREE": root} if submodules else {})}
+
+    async def _settings(self, root: str, seconds: float | None, submodules: bool) -> list[Setting]:
+        """What names programs in the configuration of a working tree, and of those of its submodules, however deep."""
+        settings: list[Setting] = []
+        places, known = [root], {root}
+        while places:
+            place = places.pop()
+            listed = await self._git(place, *LISTING, seconds=seconds, good=(0, 1) if place == root else (0, 1, 128))
+            settings += parse_settings(listed.out)
+            new = set(await self._submodules(place, seconds)) - known if submodules else ()
+            places += new
+            known.update(new)
+        return settings
+
+    async def _submodules(self, place: str, seconds: float | None) -> list[str]:
+        """Those that are there, by what the index says; none where there is no repository after all."""
+        files = await self._git(place, "ls-files", "--stage", "-z", seconds=seconds, good=(0, 128))
+        paths = [os.path.join(place, os.fsdecode(found[1])) for found in GITLINK.finditer(files.out)]
+        return await asyncio.to_thread(_populated, paths) if paths else paths
 
     def _long(self, seconds: float | None) -> float:
         return self._limits.long if seconds is None else seconds
@@ -93,6 +138,10 @@ async def together() -> AsyncIterator[asyncio.TaskGroup]:
             yield group
     except ExceptionGroup as failures:
         raise failures.exceptions[0] from None
+
+
+def _populated(paths: Sequence[str]) -> list[str]:
+    return [path for path in paths if os.path.lexists(os.path.join(path, ".git"))]
 
 
 def is_revision(text: str) -> bool:

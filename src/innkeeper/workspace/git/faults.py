@@ -30,6 +30,7 @@ KNOWN: Final[tuple[tuple[re.Pattern[str], str, str], ...]] = tuple(
         (rf"{QUOTED} is not a valid branch name", "GIT_BRANCH_NAME", "branch"),
         (rf"{QUOTED} already exists", "GIT_PATH_TAKEN", "path"),
         (rf"{QUOTED} is a missing but (?:already registered|locked) worktree", "GIT_PATH_TAKEN", "path"),
+        (r"(?:clean|smudge) filter '?([^'\n]*?)'? failed", "GIT_FILTER", "filter"),
         (r"would be overwritten", "GIT_WOULD_OVERWRITE", ""),
         (r"resolve your current index first", "GIT_UNMERGED", ""),
         (r"cannot switch branch while", "GIT_UNMERGED", ""),

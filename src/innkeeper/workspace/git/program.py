@@ -2,7 +2,8 @@
 
 Rules
 * The environment is the host's without git's own variables; no prompt, no pager, no editor, no hook, no file-system
-  monitor, no automatic maintenance, English messages, no optional lock. Nothing is written into a configuration.
+  monitor, no automatic maintenance, English messages, no optional lock, no network but for commands that need files.
+  What a repository's configuration would run besides: `foreign`.
 * A command runs in a session of its own and is known to the guardian; on a time limit or cancellation its whole group
   gets TERM, so that git removes its lock files, and after a second KILL.
 * Output is bytes; names in it end with NUL and are decoded as the file system does.
@@ -52,12 +53,17 @@ SET: Final[Mapping[str, str]] = {
     "GIT_SEQUENCE_EDITOR": ":",
     "GIT_MERGE_AUTOEDIT": "no",
     "GIT_LITERAL_PATHSPECS": "1",
+    "GIT_ALLOW_PROTOCOL": "none",
     "LC_ALL": "C.UTF-8",
 }
 DROPPED: Final = frozenset({"LANGUAGE", "SSH_ASKPASS", "EDITOR", "VISUAL", "PREFIX"})
 
+FETCHING: Final[Mapping[str, str]] = {"GIT_ALLOW_PROTOCOL": "file:git:http:https:ssh"}
+"""For commands that need files, of which a partial clone does not have all; no helper of another name is run."""
+
 CONFIGURED: Final = (
     "core.fsmonitor=false",
+    "core.askPass=",
     "core.quotePath=false",
     "color.ui=false",
     "gc.auto=0",

@@ -41,6 +41,8 @@ class Repositories(Part):
             if error.code == "GIT_FAILED" and any(words in str(error.values["reason"]) for words in OUTSIDE):
                 return None
             raise
+        if not _within(await asyncio.to_thread(real, directory), root):
+            return None
         async with together() as group:
             common = group.create_task(self._common(root))
             own = group.create_task(self._own(root, seconds))
@@ -60,12 +62,20 @@ class Repositories(Part):
 
     async def status(self, root: str, *, limit: int = 10_000, seconds: float | None = None) -> Status:
         own = await self._own(root, seconds)
-        outcome = await self._git(
+        outcome = await self._safely(
             root, "status", "--porcelain=v2", "--branch", "-z", "--untracked-files=all", "--ignore-submodules=none",
             "--find-renames",
-            seconds=seconds,
+            seconds=seconds, submodules=True,
         )  # fmt: skip
         return replace(parse_status(outcome.out, limit), underway=_underway(own))
+
+    async def submodules(self, root: str, *, limit: int, seconds: float | None = None) -> Sequence[str]:
+        found = [root]
+        for place in found:
+            if len(found) > limit or not await asyncio.to_thread(os.path.lexists, os.path.join(place, ".gitmodules")):
+                continue
+            found += [inner for inner in await self._submodules(place, seconds) if inner not in found]
+        return found[1 : limit + 1]
 
     async def branches(
         self, root: str, query: str = "", *, limit: int = 25, seconds: float | None = None
@@ -139,6 +149,11 @@ class Repositories(Part):
             replace(branch, worktree=real(branch.worktree) if branch.worktree else None)
             for branch in sorted(found, key=lambda branch: order[branch.name])
         ]
+
+
+def _within(directory: str, root: str) -> bool:
+    """A repository's configuration may name a working tree anywhere; it is no reason to work there."""
+    return directory == root or directory.startswith(root.rstrip("/") + "/")
 
 
 def _fits(name: str, query: str) -> bool:

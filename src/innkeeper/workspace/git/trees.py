@@ -34,7 +34,9 @@ class Trees(Part):
         try:
             copy = os.path.join(folder, "index")
             await asyncio.to_thread(_copy, index, copy)
-            running = Running(environment={"GIT_INDEX_FILE": copy}, config=SNAPSHOT_CONFIG)
+            # Writing the index may read files again, so that is said to both commands.
+            safe = await self._safe(root, seconds, submodules=True)
+            running = Running(environment={**safe, "GIT_INDEX_FILE": copy}, config=SNAPSHOT_CONFIG)
             added = await self._git(
                 root, "add", "--all", "--sparse", "--ignore-errors", seconds=seconds, running=running, good=(0, 1)
             )
@@ -99,7 +101,7 @@ class Trees(Part):
         old, new = [await self._tree(root, revision, seconds) for revision in (before, after)]
         if old == new:
             return Changes(())
-        outcome = await self._git(
+        outcome = await self._safely(
             root, "diff-tree", "-r", "-z", "-M", "-l1000", "--raw", "--numstat", "--no-abbrev", "--no-ext-diff",
             "--no-textconv", "--ignore-submodules=none", old, new, "--",
             seconds=seconds,
@@ -121,7 +123,7 @@ class Trees(Part):
             raise unknown(blob)
         if size > limit:
             raise GitError("GIT_TOO_LARGE", size=size, limit=limit)
-        return (await self._git(root, "cat-file", "blob", blob, seconds=seconds)).out
+        return (await self._safely(root, "cat-file", "blob", blob, seconds=seconds)).out
 
     async def entry(self, root: str, revision: str, path: str, *, seconds: float | None = None) -> Side | None:
         tree = await self._tree(root, revision, seconds)

@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from innkeeper.ports.git import GitError, Worktree
-from innkeeper.workspace.git.base import Part, real, unknown
+from innkeeper.workspace.git.base import Part, is_revision, real, unknown
 from innkeeper.workspace.git.parsing import LOCAL, parse_worktrees
 from innkeeper.workspace.git.program import names
 
@@ -36,7 +36,14 @@ class Worktrees(Part):
         return [replace(worktree, path=real(worktree.path)) for worktree in found]
 
     async def add_worktree(
-        self, root: str, path: str, branch: str, *, create_at: str | None = None, seconds: float | None = None
+        self,
+        root: str,
+        path: str,
+        branch: str,
+        *,
+        create_at: str | None = None,
+        follow: str | None = None,
+        seconds: float | None = None,
     ) -> None:
         limit = self._long(seconds)
         async with await self._writer(root):
@@ -44,14 +51,15 @@ class Worktrees(Part):
                 raise GitError("GIT_PATH_TAKEN", path=path)
             await self._check_branch(root, branch, limit)
             if create_at is None:
-                await self._added(root, path, ("--", path, branch), None, limit)
+                await self._added(root, path, ("--", path, branch), None, None, limit)
                 return
             commit = await self._object(root, create_at, "commit", limit)
             if commit is None:
                 raise unknown(create_at)
             if await self._object(root, LOCAL + branch, "commit", limit) is not None:
                 raise GitError("GIT_BRANCH_EXISTS", branch=branch)
-            await self._added(root, path, ("--no-track", "-b", branch, "--", path, commit), (branch, commit), limit)
+            arguments = ("--no-track", "-b", branch, "--", path, commit)
+            await self._added(root, path, arguments, (branch, commit), follow, limit)
 
     async def remove_worktree(
         self, root: str, path: str, *, of: str | None = None, seconds: float | None = None
@@ -66,10 +74,19 @@ class Worktrees(Part):
     # -- inside --------------------------------------------------------------------------------------------------
 
     async def _added(
-        self, root: str, path: str, arguments: Sequence[str], new: tuple[str, str] | None, seconds: float
+        self,
+        root: str,
+        path: str,
+        arguments: Sequence[str],
+        new: tuple[str, str] | None,
+        follow: str | None,
+        seconds: float,
     ) -> None:
         try:
-            await self._git(root, "worktree", "add", "--quiet", *arguments, seconds=seconds)
+            await self._safely(root, "worktree", "add", "--quiet", *arguments, seconds=seconds, refuse=True)
+            if new is not None and follow is not None and is_revision(follow):
+                upstream = f"--set-upstream-to={follow}"
+                await self._git(root, "branch", "--quiet", upstream, new[0], seconds=seconds, good=(0, 1, 128))
         except BaseException:
             with contextlib.suppress(GitError, OSError):
                 await self._remove_worktree(root, path, seconds, new[1] if new is not None else None)
@@ -105,6 +122,8 @@ class Worktrees(Part):
         if await self._object(root, ref, "commit", seconds) != at:
             return False
         await self._git(root, "update-ref", "-d", ref, at, seconds=seconds)
+        section = ("config", "--local", "--remove-section", f"branch.{name}")
+        await self._git(root, *section, seconds=seconds, good=(0, 1, 5, 128))
         return True
 
 
