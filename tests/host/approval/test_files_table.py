@@ -6,7 +6,8 @@ from innkeeper.host.approval.files_table import ALWAYS, GUARDED, guard_of, match
 
 EXAMPLES = {
     "editorConfiguration": [".vscode/settings.json", "sub/.vscode/tasks.json", "a.code-workspace", ".idea/x.xml"],
-    "repository": [".git/config", ".git", "sub/.git/HEAD", ".GIT/config", ".gitmodules", ".gitattributes"],
+    "repository": [".git/config", ".git", "sub/.git/HEAD", ".GIT/config", ".gitmodules", ".gitattributes", "HEAD",
+                   "sub/HEAD", ".lfsconfig"],
     "packageManifests": ["package.json", "sub/Cargo.toml", "pyproject.toml", "requirements-dev.txt", "go.mod"],
     "environmentFiles": [".env", ".env.local", "sub/.ENV", "prod.env", ".envrc"],
     "toolConfiguration": [".npmrc", ".yarnrc.yml", ".pypirc", ".cargo/config.toml", "rust-toolchain", ".tool-versions"],
@@ -44,7 +45,7 @@ def test_every_pattern_matches_something_and_not_everything(pattern):
     assert not all(matches(pattern, path) for path in every)
 
 
-ORDINARY = "src/app.ts README.md docs/guide.md src/environment.py locks/readme.txt gitignore.md Claude.mdx a.locker"
+ORDINARY = "src/app.ts README.md src/head.py src/environment.py locks/readme.txt gitignore.md a.locker Claude.mdx"
 
 
 @pytest.mark.parametrize("path", ORDINARY.split())

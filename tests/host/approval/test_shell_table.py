@@ -1,5 +1,6 @@
 """Each default of the shell table, and what it is not allowed with (reference §5.11, row 10; K16)."""
 
+import subprocess
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -9,6 +10,7 @@ from innkeeper.host.approval.shell.grammar import load
 from innkeeper.host.approval.shell.programs import DOCKER, GIT, NPM, PROGRAMS, REFUSED
 from innkeeper.host.approval.shell.sed import is_harmless
 from innkeeper.ports.questions import Intent
+from innkeeper.workspace.paths import LocalPaths
 from scripted.paths import NamedPaths
 
 PARSE = load()
@@ -315,6 +317,31 @@ def test_a_line_that_only_looks_runs_without_a_question(command):
 @pytest.mark.parametrize(("command", "why"), ASKED)
 def test_a_line_that_may_do_more_is_asked_about_and_says_why(command, why):
     assert decided(command) == ("ask", why)
+
+
+@pytest.mark.parametrize(
+    ("files", "links", "found"),
+    [
+        (["/w/HEAD", "/w/config"], {}, ("ask", "shell.gitBare")),
+        (["/HEAD"], {}, ("ask", "shell.gitBare")),
+        (["/w/x"], {"/w/HEAD": "refs/heads/gone"}, ("ask", "shell.gitBare")),
+        (["/w/HEAD", "/w/.git"], {}, ("approve", "shell.all")),
+        (["/w/d/HEAD", "/w/heads"], {}, ("approve", "shell.all")),
+    ],
+)
+def test_git_asks_where_a_folder_itself_may_be_the_repository(files, links, found):
+    """Its `config` is then a file that may be written without a question, and names programs for `git status`."""
+    intent = Intent("shell", command="git status", language="bash")
+    verdict = decide(Call("shell", intent), Standing(), GROUND, NamedPaths(files=files, links=links), PARSE)
+    assert (verdict.outcome, verdict.reason.message.removeprefix("approval.")) == found
+
+
+def test_git_asks_in_a_bare_repository_of_this_machine(tmp_path):
+    place = tmp_path / "with [brackets]"
+    for name, options, outcome in (("bare", ["--bare"], "ask"), ("plain", [], "approve")):
+        subprocess.run(["git", "init", "--quiet", *options, place / name], check=True)
+        intent, ground = Intent("shell", command="git status", language="bash"), Ground(roots=(str(place / name),))
+        assert decide(Call("shell", intent), Standing(), ground, LocalPaths(), PARSE).outcome == outcome
 
 
 HARMLESS = "p|5p|1,5p|$p|/x/p|/x/,/y/d|2,+3p|5q|=|s/a/b/|s,a,b,g|s#a#b#2p|1d;5p|s/[ab]/x/|/x/!d"

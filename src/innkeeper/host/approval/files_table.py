@@ -19,7 +19,16 @@ from innkeeper.host.approval.values import FileRule
 GUARDED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
     {
         "editorConfiguration": ("**/.vscode/**/*.json", "**/*.code-workspace", "**/.idea/**", "**/.zed/**/*.json"),
-        "repository": ("**/.git", "**/.git/**", "**/.gitmodules", "**/.gitattributes", "**/.hg/**", "**/.svn/**"),
+        "repository": (
+            "**/.git",
+            "**/.git/**",
+            "**/head",  # with two folders and a `config` beside it git takes a folder for a repository
+            "**/.gitmodules",
+            "**/.gitattributes",
+            "**/.lfsconfig",
+            "**/.hg/**",
+            "**/.svn/**",
+        ),
         "packageManifests": (
             "**/package.json",
             "**/pyproject.toml",

@@ -9,6 +9,7 @@ Rules
 * An operator's rule allows a command with its words as they are; it does not allow redirections.
 """
 
+import glob
 import posixpath
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -21,7 +22,7 @@ from innkeeper.host.approval.shell.programs import PROGRAMS, REFUSED, Program
 from innkeeper.host.approval.shell.sed import is_harmless
 from innkeeper.host.approval.values import CommandRule, Ground, Step, reason
 from innkeeper.limits import APPROVAL_COMMANDS
-from innkeeper.ports.paths import PathFacts
+from innkeeper.ports.paths import PathFacts, Real
 from innkeeper.ports.questions import Intent, Reason
 
 CHANGES_MOST: Final = 3
@@ -182,6 +183,25 @@ class _Line:
         for place in self._places:
             if not any(posixpath.normpath(place) == posixpath.normpath(root) for root in self._ground.roots):
                 raise Trouble(reason("shell.gitElsewhere", directory=place))
+            if (bare := self._bare(place)) is not None:
+                raise Trouble(reason("shell.gitBare", directory=bare))
+
+    def _bare(self, place: str) -> str | None:
+        """The folder that git may take for a repository although there is no `.git`: it has a `HEAD`. Its
+        configuration is then a file like any other."""
+        here = next(iter(self._facts.look(place).paths), place)
+        while not self._named_there(here, ".git").paths:
+            head = self._named_there(here, "HEAD")
+            if head.paths or head.problem is not None:  # a link that leads nowhere serves git as well
+                return here
+            if here == posixpath.dirname(here):
+                return None
+            here = posixpath.dirname(here)
+        return None
+
+    def _named_there(self, place: str, name: str) -> Real:
+        """What exactly that name leads to; nothing where there is none."""
+        return self._facts.look(f"{glob.escape(place.rstrip('/'))}/{name}", pattern=True)
 
     def _refuse_outside(self, words: Iterable[Word]) -> None:
         for word in words:
