@@ -91,6 +91,7 @@ SERVER_STDERR_BYTES: Final = 64 * KIB
 
 CHANGESET_FILES: Final = 2_000
 CHANGESET_DELAY_SECONDS: Final = 5.0
+SUBMODULES: Final = 20
 EDIT_BYTES: Final = 4 * MIB
 CONTENT_BYTES: Final = 8 * MIB
 
@@ -270,6 +271,7 @@ LIMITS: Final[tuple[Limit, ...]] = (
     Limit("SERVER_TERMINATE_SECONDS", SERVER_TERMINATE_SECONDS, "s", "server", "Between TERM and KILL."),
     Limit("SERVER_STDERR_BYTES", SERVER_STDERR_BYTES, "bytes", "server", "The tail kept in memory, never logged."),
     Limit("CHANGESET_FILES", CHANGESET_FILES, "count", "git", "Files shown in one changeset; the rest is a number."),
+    Limit("SUBMODULES", SUBMODULES, "count", "git", "Submodules of a repository whose files are in changesets."),
     Limit(
         "CHANGESET_DELAY_SECONDS",
         CHANGESET_DELAY_SECONDS,
@@ -370,6 +372,7 @@ FIXED: Final = frozenset(
         "SUMMARY_DELAY_SECONDS",
         "AGENT_CLOSE_SECONDS",
         "CHANGESET_FILES",
+        "SUBMODULES",
         "CHANGESET_DELAY_SECONDS",
         "EDIT_BYTES",
         "CONTENT_BYTES",

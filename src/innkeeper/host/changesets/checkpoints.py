@@ -28,6 +28,7 @@ from innkeeper.host.changesets.book import (
     state_record,
 )
 from innkeeper.host.changesets.books import Books
+from innkeeper.host.changesets.repositories import find_repositories
 from innkeeper.ports.git import PRIVATE_REFS, GitError, GitRepositories, GitTrees, Repository
 
 log = logging.getLogger(__name__)
@@ -187,7 +188,7 @@ class Checkpoints:
                     self._running[root][(session, turn)] = chat
                 return
             record = TurnRecord(turn, chat)
-            repositories = await self._repositories(record, directories)
+            repositories = await find_repositories(self._git, directories, record.failed, seconds=self._seconds)
             beside = self._joined(session, record, repositories)
             found = await self._each(repositories, lambda root: self._begun(session, repositories[root]))
             for root, start in found.items():
@@ -200,19 +201,6 @@ class Checkpoints:
             await self._books.write(session, start_record(record))
         for (other_session, other_turn), other_chat in beside.items():
             await self._books.write(other_session, beside_record(other_turn, other_chat, (session, turn)))
-
-    async def _repositories(self, record: TurnRecord, directories: Sequence[str]) -> Mapping[str, Repository]:
-        found: dict[str, Repository] = {}
-        for directory in directories:
-            try:
-                repository = await self._git.discover(directory, seconds=self._seconds)
-            except GitError as error:
-                if error.code != "GIT_MISSING":  # without git there is the edit log, and nothing has failed (S18)
-                    record.failed[directory] = error.code
-                continue
-            if repository is not None:
-                found[repository.root] = repository
-        return found
 
     def _joined(self, session: str, record: TurnRecord, roots: Iterable[str]) -> Mapping[TurnKey, str]:
         """The turn works in those from now on; who does so too."""

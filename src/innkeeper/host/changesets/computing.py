@@ -23,6 +23,7 @@ from innkeeper.host.changesets.books import Books
 from innkeeper.host.changesets.catalogue import Name
 from innkeeper.host.changesets.edits import reported_paths
 from innkeeper.host.changesets.files import JsonFile, changed_file, line_counts, shown_file, totals
+from innkeeper.host.changesets.repositories import find_repositories, innermost_first
 from innkeeper.host.core import Core
 from innkeeper.host.views import State, find_turn
 from innkeeper.limits import CHANGESET_FILES
@@ -68,8 +69,8 @@ class Computing:
         self._books = books
         self._files = files
 
-    async def look(self, session: str) -> Look:
-        """The repositories of the session's directories."""
+    async def look(self, session: str, *, submodules: bool = True) -> Look:
+        """The repositories of the session's directories, those first."""
         look = Look()
         if self._git is None:
             return look
@@ -77,15 +78,8 @@ class Computing:
         directories = [*(state.get("workingDirectories") or ())]
         for chat in state.get("chats") or ():
             directories.extend(chat.get("workingDirectories") or ())
-        for path in dict.fromkeys(path for uri in directories if (path := local_path(uri)) is not None):
-            try:
-                found = await self._git.discover(path)
-            except GitError as error:
-                if error.code != "GIT_MISSING":
-                    look.failed[path] = error.code
-                continue
-            if found is not None:
-                look.repositories[found.root] = found
+        paths = dict.fromkeys(path for uri in directories if (path := local_path(uri)) is not None)
+        look.repositories = await find_repositories(self._git, paths, look.failed, submodules=submodules)
         return look
 
     async def compute(self, name: Name, look: Look) -> Computed:
@@ -118,7 +112,7 @@ class Computing:
         left_out = 0
         seen: set[str] = set()
         for root, repository in look.repositories.items():
-            changes = await self._diff(root, await self._base(repository), await self._tree(look, root))
+            changes = await self._diff(root, await self._base(repository, look), await self._tree(look, root))
             files.extend(changed_file(session, root, change) for change in changes.files)
             seen.update(f"{root}/{path}" for c in changes.files for path in (c.path, c.old_path) if path is not None)
             left_out += changes.left_out
@@ -148,7 +142,8 @@ class Computing:
         trees = await self._turn_trees(record)
         files: list[JsonFile] = []
         left_out = 0
-        for root, (begun, ended) in trees.items():
+        for root in innermost_first(trees):
+            begun, ended = trees[root]
             place = await self.place(root, book)
             mine = [edit for edit in own if edit.path.startswith(f"{root}/")]
             own = [edit for edit in own if not edit.path.startswith(f"{root}/")]
@@ -178,8 +173,15 @@ class Computing:
 
     # -- inside --------------------------------------------------------------------------------------------------
 
-    async def _base(self, repository: Repository) -> str | None:
+    async def _base(self, repository: Repository, look: Look) -> str | None:
+        """Of a submodule the commit that belongs to the base of the repository around it."""
         assert self._git is not None
+        around = look.repositories.get(repository.superproject or "")
+        if around is not None:
+            base, path = await self._base(around, look), repository.root[len(around.root) + 1 :]
+            side = None if base is None else await self._git.entry(around.root, base, path)
+            known = side is not None and await self._git.tree_of(repository.root, side.id) is not None
+            return side.id if side is not None and known else repository.head
         if repository.head is None or repository.base is None:
             return repository.head
         if await self._git.resolve(repository.root, repository.base) is None:
@@ -236,7 +238,8 @@ class Computing:
         """Those that the trees have; `places` says where each root's repository is."""
         found: set[str] = set()
         for path in dict.fromkeys(paths):
-            root = next((root for root in places if path.startswith(f"{root}/") and root in trees), None)
+            around = (root for root in innermost_first(places) if path.startswith(f"{root}/") and root in trees)
+            root = next(around, None)
             if root is None or self._git is None:
                 continue
             if await self._git.entry(places[root], trees[root], path[len(root) + 1 :]) is not None:

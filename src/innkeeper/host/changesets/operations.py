@@ -19,6 +19,7 @@ from innkeeper.host.changesets.checkpoints import Checkpoints, prefix_of
 from innkeeper.host.changesets.computing import Computing, Look
 from innkeeper.host.changesets.files import JsonFile, changed_file, paths_in
 from innkeeper.host.changesets.publishing import same
+from innkeeper.host.changesets.repositories import innermost_first
 from innkeeper.host.core import Core, act
 from innkeeper.host.faults import bad_params
 from innkeeper.limits import CHANGESET_FILES
@@ -89,9 +90,13 @@ class Operations:
         look = await self._computing.look(request.name.session)
         message = _text(request.meta, "x-innkeeper/message") or self._title(request.name.session)
         said: list[str] = []
-        for root, changes in (await self._current(request, look)).items():
-            if not changes:
+        committed: list[str] = []
+        current = await self._current(request, look)
+        for root in innermost_first(current):  # what a submodule commits is a change of the repository around it
+            changes = current[root]
+            if not changes and not (request.file is None and any(inner.startswith(f"{root}/") for inner in committed)):
                 continue
+            committed.append(root)
             paths = None if request.file is None else _paths(changes)
             commit = await self._git.commit(root, message, paths)
             branch = look.repositories[root].branch or text("changeset.detachedHead", lang=self._lang)

@@ -153,7 +153,7 @@ class Changesets:
             return
         if name.kind == "turn" and not await self._computing.knows_turn(name.session, name.turns[0]):
             return
-        if name.kind == "uncommitted" and not (await self._computing.look(name.session)).repositories:
+        if name.kind == "uncommitted" and not (await self._computing.look(name.session, submodules=False)).repositories:
             return
         if self._core.kind(name.session) == "session" and self._core.kind(uri) is None:
             await self._core.commit(Create(uri, "changeset", name.session, {"status": "computing", "files": []}))
@@ -275,7 +275,7 @@ class Changesets:
 
     async def _catalogue(self, session: str) -> None:
         """Say which changesets there are, where that is not what was said."""
-        git = bool((await self._computing.look(session)).repositories)
+        git = bool((await self._computing.look(session, submodules=False)).repositories)
         state = self._core.head(session)
         if state is None:
             return
