@@ -1,19 +1,21 @@
 """URIs of changesets and of contents, and what reading gives (AHP §4, §7)."""
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
-from innkeeper.host.changesets.book import file_uri, path_of
+from innkeeper.host.changesets.book import path_of
 from innkeeper.host.changesets.catalogue import Name, chat_catalogue, name_of, operations, session_catalogue
 from innkeeper.host.changesets.contents import Reference, answer, content_uri, read_uri
 from innkeeper.host.changesets.files import line_counts
-from innkeeper.protocol.uris import is_uri
+from innkeeper.protocol.uris import file_uri, is_uri, local_path
 
 SESSION = "copilot:/abc-123"
 
 
 @given(st.text(min_size=1), st.text(min_size=1))
+@example("changeset", "0")
+@example("changeset", "session")
 def test_every_turn_id_survives_its_uri(one: str, other: str) -> None:
     for name in (Name(SESSION, "turn", (one,)), Name(SESSION, "compare", (one, other))):
         assert is_uri(name.uri)
@@ -86,7 +88,7 @@ def test_names_that_are_not_text_survive_their_uri(name: bytes) -> None:
     clean = name.replace(b"\0", b"").replace(b"/", b"")
     assume(clean not in (b"", b".", b".."))
     path = "/w/" + clean.decode("utf-8", "surrogateescape")
-    assert path_of(file_uri(path)) == path
+    assert path_of(file_uri(path)) == path == local_path(file_uri(path))
     assert file_uri(path).isascii()
 
 

@@ -17,7 +17,8 @@ from innkeeper.protocol.uris import changeset_uri
 from innkeeper.texts import Lang, text
 
 Kind: TypeAlias = Literal["session", "uncommitted", "turn", "compare"]
-_PARTS: Mapping[str, int] = {"session": 0, "uncommitted": 0, "turn": 1, "compare": 2}
+_TURNS: Mapping[Kind, int] = {"compare": 2, "turn": 1, "session": 0, "uncommitted": 0}
+"""How many turns each names. A turn may be called `changeset` too, so the one that names most is looked for first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +36,13 @@ class Name:
 
 def name_of(uri: str) -> Name | None:
     """The changeset that a channel's URI names; None for any other URI."""
-    session, found, rest = uri.rpartition("/changeset/")
-    parts = rest.split("/")
-    if not found or _PARTS.get(parts[0]) != len(parts) - 1 or not all(parts):
-        return None
-    kind: Kind = parts[0]  # type: ignore[assignment]  # a key of _PARTS
-    return Name(session, kind, tuple(unquote(part) for part in parts[1:]))
+    parts = uri.split("/")
+    for kind, count in _TURNS.items():
+        at = len(parts) - count - 2
+        turns = parts[at + 2 :]
+        if at > 0 and parts[at : at + 2] == ["changeset", kind] and all(turns):
+            return Name("/".join(parts[:at]), kind, tuple(map(unquote, turns)))
+    return None
 
 
 def session_catalogue(session: str, lang: Lang, *, git: bool, left_out: Mapping[str, int]) -> list[dict[str, Any]]:
