@@ -5,6 +5,7 @@ has the last set that was acknowledged, or one that was sent after it; always a 
 """
 
 import asyncio
+import os
 import random
 import signal
 from pathlib import Path
@@ -14,7 +15,9 @@ import pytest
 
 from harness.host_process import BareClient, HostProcess
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
+LIMIT = 7200 if os.environ.get("INNKEEPER_SOAK") == "1" else 900
+"""Seconds, on a busy machine."""
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(LIMIT)]
 
 SESSION = "ahp-session:/s"
 TOGGLE = "session/customizationToggled"

@@ -21,7 +21,9 @@ import pytest
 from harness.host_process import BareClient, HostProcess
 from innkeeper.limits import SHUTDOWN_SECONDS
 
-pytestmark = [pytest.mark.anyio, pytest.mark.timeout(900)]
+LIMIT = 7200 if os.environ.get("INNKEEPER_SOAK") == "1" else 900
+"""Seconds, on a busy machine."""
+pytestmark = [pytest.mark.anyio, pytest.mark.timeout(LIMIT)]
 SESSION = "ahp-session:/s"
 DRAFT = "chat/draftChanged"
 LONG = "words that stream for a while " * 600
