@@ -46,7 +46,8 @@ class Stage:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> "Stage":
-        environment = {**os.environ, "INNKEEPER_HOME": str(self.home), "HOME": str(self.home)}
+        programs = f"{self.home / 'bin'}:{os.environ['PATH']}"
+        environment = {**os.environ, "INNKEEPER_HOME": str(self.home), "HOME": str(self.home), "PATH": programs}
         command = [sys.executable, str(Path(__file__).with_name("stage_host.py")), "--token", TOKEN]
         command += ["--port", str(self.port), *self.options]
         self._process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""A project that declares servers in every state that the MCP panel shows (design, ui.md §9)."""
+"""Projects that declare servers in every state that the MCP panel shows (design, ui.md §9)."""
 
 import json
 import sys
@@ -47,3 +47,40 @@ def write(project: Path, *, dead_port: int = 9) -> None:
     (project / ".cursor").mkdir(exist_ok=True)
     docs = {"url": "https://docs.example/mcp", "type": "http", "disabled": True}
     (project / ".cursor" / "mcp.json").write_text(json.dumps({"mcpServers": {"docs": docs}}) + "\n")
+
+
+def pictured(project: Path, programs: Path, *, port: int) -> None:
+    """The declarations of the target pictures, word by word where a rule allows it.
+
+    `programs` is a folder of the host's PATH. `ledger` has a tool that its file rules out, which the format of Codex
+    can say; `playwright` ends at once; what listens on `port` wants a sign-in.
+    """
+    programs.mkdir()
+    tools = "--tool list_accounts --tool query_invoices --tool delete_invoice"
+    scripts = {"npx": "exit 1", "uvx": f'exec {sys.executable} {FIXTURE} --bare --name "$1" {tools}'}
+    for name, script in scripts.items():
+        (programs / name).write_text(f"#!/bin/sh\n{script}\n")
+        (programs / name).chmod(0o755)
+    ledger = '[mcp_servers.ledger]\ncommand = "uvx"\nargs = ["ledger-mcp"]\ndisabled_tools = ["delete_invoice"]\n'
+    sentry = '\n[mcp_servers.sentry]\ncommand = "uvx"\nargs = ["sentry-mcp"]\n'
+    playwright = {
+        "type": "stdio",
+        "command": "npx",
+        "args": ["-y", "@playwright/mcp@0.9.1"],
+        "env": {"BROWSER_TOKEN": "s3cret-of-the-browser", "PW_SERVER": "s3cret-of-the-server"},
+    }
+    written = json.dumps({"servers": {"playwright": playwright}}, indent=2)
+    for name, remark in (("playwright", "browser for the e2e tests"), ("env", "keep in step with CI")):
+        line = next(line for line in written.split("\n") if f'"{name}": {{' in line)
+        written = written.replace(line, f"{line[: -len(line.lstrip())]}// {remark}\n{line}")
+    search = {"search": {"type": "http", "url": f"http://127.0.0.1:{port}/mcp"}}
+    docs = {"docs": {"url": "https://docs.example/mcp", "type": "http", "disabled": True}}
+    files = {
+        ".mcp.json": json.dumps({"mcpServers": search}, indent=2) + "\n",
+        ".vscode/mcp.json": written + "\n",
+        ".codex/config.toml": ledger + sentry,
+        ".cursor/mcp.json": json.dumps({"mcpServers": docs}) + "\n",
+    }
+    for name, content in files.items():
+        (project / name).parent.mkdir(exist_ok=True)
+        (project / name).write_text(content)

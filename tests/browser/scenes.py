@@ -38,6 +38,7 @@ Scene = Callable[["StagedSession", TurnRequest, TurnOutput, str], Awaitable[None
 class StagedProvider:
     def __init__(self, name: str, display: str, home: Path) -> None:
         self.name, self.display, self.home = name, display, home
+        self._changed: Callable[[], None] = lambda: None
 
     @property
     def info(self) -> AgentInfo:
@@ -49,6 +50,9 @@ class StagedProvider:
             "models": [
                 {"id": id, "provider": self.name, "name": name, "maxContextWindow": 200_000} for id, name in models
             ],
+            "protectedResources": [
+                {"resource": f"https://{self.name}.example", "resource_name": f"{self.display} service"}
+            ],
             "capabilities": {"multipleChats": {"fork": True, "sideChat": True}},
         }
 
@@ -59,7 +63,15 @@ class StagedProvider:
         return Unavailable(*path.read_text().splitlines()) if path.exists() else None
 
     def watch(self, changed: Callable[[], None]) -> None:
-        return
+        self._changed = changed
+
+    async def take_token(self, resource: str, token: str | None) -> None:
+        """A key that begins with `wrong` is refused; any other one signs the agent in, and is kept in `key-NAME`."""
+        if token is not None and token.startswith("wrong"):
+            raise ProviderError("AGENT_REFUSED", "This key is not taken.")
+        (self.home / f"key-{self.name}").write_text(token or "")
+        (self.home / f"missing-{self.name}").unlink(missing_ok=True)
+        self._changed()
 
     def can_resume(self, backing: Backing | None) -> bool:
         return True
@@ -165,17 +177,29 @@ OPTIONS = (
 )
 
 
-def gate_meta(server: str, tool: str) -> dict[str, object]:
+def gate_meta(server: str, tool: str, also: Sequence[Mapping[str, object]] = ()) -> dict[str, object]:
     options = {"allow-once": "gate.allow_once", "allow-always": "gate.allow_always", "deny": "gate.deny"}
     values = {"server": server, "tool": tool}
     told = {"message": "gate.title", "invocation": "gate.invocation", "values": values, "options": options}
-    return {"x-innkeeper/gate": {**told, "why": "unknown", "tool": f"mcp__{server}__{tool}", "also": []}}
+    return {"x-innkeeper/gate": {**told, "why": "unknown", "tool": f"mcp__{server}__{tool}", "also": list(also)}}
 
 
-async def rounding(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
-    """The conversation of the target pictures: thought, answer, an edit, a running command, the gate's question."""
+async def pictured(session: StagedSession, request: TurnRequest, output: TurnOutput, rest: str) -> None:
+    """The conversation of the target pictures."""
+    await rounding(session, request, output, rest, also=[{"message": "gate.why.askingRule"}], thought=1.6)
+
+
+async def rounding(
+    session: StagedSession,
+    request: TurnRequest,
+    output: TurnOutput,
+    rest: str,
+    also: Sequence[Mapping[str, object]] = (),
+    thought: float = 0.1,
+) -> None:
+    """Thought, answer, an edit, a running command, the gate's question."""
     output.emit(ReasoningDelta("The cart rounds twice. Let me look at both places.", "r"))
-    await asyncio.sleep(0.1)
+    await asyncio.sleep(thought)
     for start in range(0, len(ROUNDING), 16):
         output.emit(TextDelta(ROUNDING[start : start + 16], "t"))
         await asyncio.sleep(0)
@@ -197,7 +221,8 @@ async def rounding(session: StagedSession, request: TurnRequest, output: TurnOut
     output.emit(UsageReported({"inputTokens": 82_000, "outputTokens": 1_200}))
     output.emit(ToolStarted("ask", "mcp__ledger__query_invoices", "query_invoices"))
     arguments = '{"customer": "c_1042", "since": "2026-11-01", "limit": 50}'
-    asked = Confirmation("Allow it?", "Calling", arguments, OPTIONS, gate_meta("ledger", "query_invoices"))
+    meta = gate_meta("ledger", "query_invoices", also)
+    asked = Confirmation("Allow it?", "Calling", arguments, OPTIONS, meta)
     answer = await output.confirm("ask", asked)
     if answer.approved:
         output.emit(ToolCompleted("ask", done("3 invoices")))  # type: ignore[arg-type]
@@ -327,7 +352,7 @@ SCENES: dict[str, Scene] = {
     "say": say,
     "slow": slow,
     "rounding": rounding,
-    "Some": rounding,
+    "Some": pictured,
     "gates": gates,
     "tools": tools,
     "confirm": confirm,

@@ -24,6 +24,8 @@ class StageAgents(QuietAgents):
         home = Path(environment["INNKEEPER_HOME"])
         mcp_scenes.GATEWAY.append(gateway)
         staged = [StagedProvider("claude", "Claude", home), StagedProvider("codex", "Codex", home)]
+        if (home / "more-agents").exists():
+            staged += [StagedProvider("gemini", "Gemini CLI", home), StagedProvider("copilot", "Copilot", home)]
         return (*super().providers(gateway, endpoints, ids, environment), *staged)
 
 

@@ -67,9 +67,11 @@ def test_several_questions_stand_in_order_the_first_of_them_open(stage: Any, tab
 def test_an_agent_s_own_confirmation_is_answered_too(stage: Any, tab: Any) -> None:
     page = tab(stage.session(title="Confirm"))
     send(page, "confirm")
-    page.get_by_role("group", name="Run make clean?").wait_for()
+    gate = page.get_by_role("group", name="Run make clean?")
+    expect(gate).to_contain_text('command: "make clean"')
     page.get_by_role("button", name="Allow once").click()
-    page.get_by_text("True allow-once").wait_for()
+    expect(page.locator("#log .md").last).to_have_text("True allow-once")
+    expect(gate).to_have_count(0)
 
 
 def test_every_kind_of_question_is_answered_by_its_fields(stage: Any, tab: Any) -> None:
@@ -102,7 +104,8 @@ def test_a_question_that_is_declined_carries_no_answers(stage: Any, tab: Any) ->
     page = tab(stage.session(title="Not now"))
     send(page, "ask")
     page.get_by_role("button", name="Decline", exact=True).click()
-    page.get_by_text("decline {}").wait_for()
+    expect(page.locator("#log .md").last).to_have_text("decline {}")
+    expect(page.get_by_role("group", name="Some questions")).to_have_count(0)
 
 
 def test_finished_calls_fold_and_a_failed_one_opens(stage: Any, tab: Any) -> None:
@@ -179,14 +182,15 @@ def test_a_model_and_a_mode_are_picked_and_stay(stage: Any, tab: Any) -> None:
     page = tab(stage.session(title="Pick"))
     page.get_by_role("button", name="Model: Default model").click()
     page.get_by_role("option", name="Opus").click()
-    page.get_by_role("button", name="Model: Opus").wait_for()
+    expect(page.get_by_role("button", name="Model: Opus")).to_be_visible()
     page.get_by_role("button", name="Mode: Ask before edits").click()
     page.get_by_role("option", name="Plan only").first.click()
-    page.get_by_role("button", name="Mode: Plan only").wait_for()
+    expect(page.get_by_role("button", name="Mode: Plan only")).to_be_visible()
     send(page, "say hello")
     page.get_by_text("hello", exact=True).wait_for()
     page.reload()
-    page.get_by_role("button", name="Model: Opus").wait_for()
+    expect(page.get_by_role("button", name="Model: Opus")).to_be_visible()
+    expect(page.get_by_role("button", name="Mode: Plan only")).to_be_visible()
 
 
 def test_a_file_goes_with_the_message(stage: Any, tab: Any) -> None:

@@ -215,3 +215,39 @@ def test_a_session_that_is_deleted_elsewhere_says_so_and_stays_readable(stage: A
     page.get_by_text("This session was deleted.").wait_for()
     expect(page.get_by_text("still here", exact=True)).to_be_visible()
     assert page.goto(stage.url + path).status == 404
+
+
+def test_with_reduced_motion_a_still_ring_has_the_word_running(stage: Any, tab: Any) -> None:
+    """ui.md §1, motion"""
+    path = stage.session(title="Still ring")
+    calm, usual = tab(path, reduced_motion="reduce"), tab(path)
+    send(calm, "slow still-ring 3")
+    row = '#sessions [aria-current="page"]'
+    expect(calm.locator(f"{row} .about")).to_have_text(re.compile("^Running · .*shop"))
+    expect(calm.locator(f"{row} .still")).to_be_visible()
+    expect(calm.locator(f"{row} .spinner")).to_have_css("animation-name", "none")
+    expect(usual.locator(f"{row} .spinner")).to_have_css("animation-name", "turn")
+    expect(usual.locator(f"{row} .still")).to_be_hidden()
+    stage.go("still-ring")
+    expect(calm.locator(".still")).to_have_count(0)
+
+
+def test_a_skeleton_that_was_seen_stays_for_its_time(stage: Any, tab: Any) -> None:
+    """ui.md §4: after 200 ms, and then for 300 at least, by the page's own clock, which the test holds."""
+    path = stage.session(title="Before")
+    page, other = tab(path), tab(path)
+    page.clock.install(time=0)
+    page.goto(stage.url + path)
+    page.clock.pause_at(60_000)
+    page.evaluate(
+        "document.body.append(Object.assign(document.createElement('p'), {id: 'seen', className: 'skeleton'}))"
+    )
+    expect(page.locator("#seen")).to_be_visible()
+    other.get_by_role("button", name="Before", exact=True).click()
+    other.get_by_role("textbox", name="Title").fill("After")
+    other.keyboard.press("Enter")
+    expect(other.locator("h1")).to_have_text("After")
+    other.wait_for_timeout(300)
+    expect(page.locator("h1")).to_have_text("Before")
+    page.clock.run_for(300)
+    expect(page.locator("h1")).to_have_text("After")

@@ -155,7 +155,7 @@ def test_a_new_server_is_made_in_a_file_that_is_not_there_and_connected(stage: A
     place.select_option("vscode\n.vscode/mcp.json")
     page.locator("#edit-name").fill("notes")
     page.locator("#edit-command").fill(__import__("sys").executable)
-    page.locator("label", has_text="Streamable HTTP").click()
+    page.locator("label.segment", has_text="HTTP").click()
     expect(page.locator("#edit-command")).to_be_hidden()
     expect(page.locator("#edit-url")).to_be_visible()
     page.locator("label", has_text="Local command").click()

@@ -30,6 +30,7 @@ parser.add_argument("--garbage", action="store_true", help="write lines that are
 parser.add_argument("--http", action="store_true", help="serve Streamable HTTP; the port is the first line of output")
 parser.add_argument("--port", type=int, default=0, help="the port of --http; 0 is a free one")
 parser.add_argument("--refuse", help="once this file exists, answer HTTP requests with the status in it")
+parser.add_argument("--bare", action="store_true", help="offer the tools of --tool alone")
 options = parser.parse_args()
 
 
@@ -123,6 +124,9 @@ async def shrink(name: str, context: Context) -> str:
     return "shrank"
 
 
+if options.bare:
+    for usual in (echo, add, fail, leave, wait, picture, grow, shrink):
+        server.remove_tool(usual.__name__)
 for odd in options.tool:
     server.add_tool(lambda: "odd", name=odd)
 

@@ -1,14 +1,17 @@
 """What the MCP panel says of each state, and what a form comes to (issue 7 B.2; M7.6, M8.2, M8.9; ui.md §3). Pure."""
 
 import difflib
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.web.files import Files
 from innkeeper.web.mcp_forms import Draft, Entry, Row, changes, diff_lines, entry_of, packed, unpacked
 from innkeeper.web.mcp_rows import beyond_policy, connectable, servers, summary
+from innkeeper.web.templates import Reader, Templates
 
 STATES = (
     "connected",
@@ -70,6 +73,16 @@ def test_each_state_has_its_mark_and_at_most_two_acts(status: str, mark: str, ac
     (row,) = rows(report("a", status))
     assert (row.mark, row.acts) == (mark, acts)
     assert len(row.acts) <= 2
+
+
+def test_what_is_not_confirmed_counts_the_seconds_since_the_last_answer_in_the_browser() -> None:
+    """ui.md §3: *Not confirmed for 12 s*; §8.7: without a request, and said once to who listens."""
+    (row,) = rows(report("a", "unverified", confirmed_at="2026-11-30T10:00:00Z"))
+    reader = Reader(lang="zh_Hans", base="", fingerprint="f")
+    given = {"row": row, "findings": [], "path": "/s/a/mcp", "form_token": "", "ask": SimpleNamespace(reader=reader)}
+    shown = Templates(Files()).render("mcp_row.html", {**reader.values(), **given})
+    assert 'data-since="2026-11-30T10:00:00Z" data-text="已 {n} 秒未确认"' in shown
+    assert 'aria-hidden="true"' in shown and '<span class="unseen">未确认</span>' in shown
 
 
 def test_what_the_project_disabled_has_a_lock_and_what_a_person_switched_off_has_none() -> None:

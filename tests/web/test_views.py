@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from innkeeper.protocol.status import ERROR, IDLE, IN_PROGRESS, INPUT_NEEDED, IS_ARCHIVED, IS_READ
 from innkeeper.web import composing, diffs, names
 from innkeeper.web.gate_cards import gate, waiting_calls
+from innkeeper.web.highlight import highlighted, highlighted_lines
 from innkeeper.web.questions import NotAnAnswer, answers
 from innkeeper.web.session_rows import rows
 from innkeeper.web.times import Times
@@ -307,3 +308,24 @@ def test_a_span_begins_when_it_was_first_seen_and_history_has_none() -> None:
     assert times.seen("history", running=False).began is None
     times.seen("thought", running=True)
     assert times.seen("thought", running=False).seconds == 8
+
+
+def test_what_else_an_answer_covers_ends_with_one_full_stop() -> None:
+    """M6.8: the reasons of other rules, in the reader's language."""
+    asked = {
+        "message": "gate.title",
+        "values": {"server": "s", "tool": "t"},
+        "also": [{"message": "gate.why.askingRule"}],
+    }
+    state = call("pending-confirmation", _meta={"x-innkeeper/gate": asked})
+    assert gate(state, "en").also == ("A rule asks about it",)
+    assert gate(state, "zh_Hans").also == ("有规则要求确认",)
+
+
+def test_a_name_that_is_called_is_coloured_as_a_function() -> None:
+    """ui.md §1, syn-fn; picture chat-light."""
+    shown = highlighted("total = Decimal(0).quantize(CENT)", "python")
+    assert shown.count("syn-fn") == 2
+    for name in ("Decimal", "quantize"):
+        assert f'<span class="syn-fn">{name}</span>' in shown
+    assert highlighted_lines("f(x)\ny", "python") == ('<span class="syn-fn">f</span>(x)', "y")

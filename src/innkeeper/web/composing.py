@@ -82,11 +82,15 @@ def agent_picker(agent: State, session: State, chat: State) -> Picker:
     return Picker("agent", label, (Group("agent", "", tuple(options)),))
 
 
+def offered_models(agent: State) -> Sequence[State]:
+    """The agent's models that policy does not rule out."""
+    return [one for one in agent.get("models") or () if one.get("policyState") != "disabled"]
+
+
 def model_picker(agent: State, chat: State, lang: Lang) -> Picker:
     """The models of the agent."""
-    models: Sequence[State] = agent.get("models") or ()
     chosen = str((spoken(chat).get("model") or {}).get("id") or "")
-    offered = [one for one in models if one.get("policyState") != "disabled"]
+    offered = offered_models(agent)
     label = next((str(one["name"]) for one in offered if one["id"] == chosen), "")
     if len(offered) < 2:
         return Picker("model", label or (str(offered[0]["name"]) if offered else ""), ())

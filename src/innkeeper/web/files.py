@@ -43,8 +43,9 @@ STYLES: Final = (
 )
 """The parts of the one style sheet, in the order in which they hold; `static/css/NAME.css`."""
 
-STATIC: Final = ("app.js", "composer.js", "icons.svg", "mark.svg", "mcp.js", "beside.js")
+STATIC: Final = ("app.js", "composer.js", "icons.svg", "mark.svg", "mcp.js", "beside.js", "folders.js", "tips.js")
 TEMPLATES: Final = (
+    "agent_keys.html",
     "bar.html",
     "bar_changes.html",
     "bar_more.html",
@@ -91,6 +92,9 @@ TEMPLATES: Final = (
     "first_agents.html",
     "first_config.html",
     "first_folder.html",
+    "folder_dialog.html",
+    "folder_field.html",
+    "folders.html",
     "gate.html",
     "home.html",
     "input.html",
@@ -121,11 +125,14 @@ TEMPLATES: Final = (
     "notice.html",
     "older.html",
     "reasoning.html",
+    "row_menu.html",
     "said.html",
+    "session_dialogs.html",
     "session_group.html",
     "session_row.html",
     "sessions.html",
     "sessions_empty.html",
+    "sessions_rest.html",
     "settings.html",
     "settings_about.html",
     "settings_agents.html",

@@ -9,11 +9,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from innkeeper.client import RpcFailure
+from innkeeper.web import agent_keys
+from innkeeper.web.agent_keys import reason_of
 from innkeeper.web.asking import Ask, Problem
 from innkeeper.web.composing import HOST_MODES
 from innkeeper.web.link import ROOT
 from innkeeper.web.live import Region, block
-from innkeeper.web.new_session import NewSession, folder_uri, reason_of
+from innkeeper.web.new_session import NewSession, folder_uri
 
 State = Mapping[str, Any]
 MISSING: Final = ("AGENT_BINARY_MISSING", "AGENT_EXTRA_MISSING")
@@ -80,11 +82,12 @@ class FirstStart(NewSession):
             block("new-agents", self._agents, (ROOT,)),
             block("first-folder", self._folder, (ROOT,)),
             block("new-config", self._config, (ROOT,)),
+            agent_keys.region(self.ask),
         )
 
     def _agents(self) -> str:
-        rows = agent_rows(self.agents)
-        return self.ask.render("first_agents.html", rows=rows, chosen=self.provider, usable=self.usable)
+        values = {"rows": agent_rows(self.agents), "keys": agent_keys.keys(self.ask)}
+        return self.ask.render("first_agents.html", chosen=self.provider, usable=self.usable, **values)
 
     def _folder(self) -> str:
         files = sorted({file for _, file in self.declared})
@@ -99,9 +102,8 @@ class FirstStart(NewSession):
         fields = [self._field(name, rule, values) for name, rule in own.items()]
         agents = {str(one["provider"]): str(one.get("displayName") or "") for one in self.agents}
         servers = len({name for name, _ in self.declared})
-        return self.ask.render(
-            "first_config.html", fields=fields, wrong=self._wrong, servers=servers, agent=agents.get(self.provider, "")
-        )
+        values = {"agent": agents.get(self.provider, ""), "models": self.models, "of": self.provider}
+        return self.ask.render("first_config.html", fields=fields, wrong=self._wrong, servers=servers, **values)
 
 
 def _in_row(rule: State) -> bool:

@@ -140,7 +140,7 @@ def _meta(call: State) -> State:
 def _also(asked: Any, lang: Lang) -> Sequence[str]:
     found = (asked or {}).get("also") or () if isinstance(asked, Mapping) else ()
     known = [one for one in found if isinstance(one, Mapping) and one.get("message") in RULES]
-    return [text(str(one["message"]), lang=lang, **(one.get("values") or {})) for one in known]
+    return [text(str(one["message"]), lang=lang, **(one.get("values") or {})).rstrip(".。") for one in known]
 
 
 def _rows(arguments: str) -> tuple[tuple[str, str, str], ...]:

@@ -6,7 +6,9 @@ Rules
 """
 
 import contextlib
+from collections.abc import Iterator
 from functools import lru_cache
+from itertools import pairwise
 from typing import Any, Final
 
 from markupsafe import escape
@@ -35,8 +37,7 @@ def highlighted(code: str, name: str) -> str:
     if lexer is None:
         return str(escape(code))
     out: list[str] = []
-    for kind, value in lexer.get_tokens(code):
-        css = _class(str(kind).removeprefix("Token."))
+    for css, value in _pieces(lexer, code):
         out.append(f'<span class="{css}">{escape(value)}</span>' if css else str(escape(value)))
     return "".join(out)
 
@@ -48,14 +49,21 @@ def highlighted_lines(code: str, name: str) -> tuple[str, ...]:
     if lexer is None:
         return tuple(str(escape(line)) for line in code.split("\n"))
     lines = [""]
-    for kind, value in lexer.get_tokens(code):
-        css = _class(str(kind).removeprefix("Token."))
+    for css, value in _pieces(lexer, code):
         for at, part in enumerate(value.split("\n")):
             if at:
                 lines.append("")
             if part:
                 lines[-1] += f'<span class="{css}">{escape(part)}</span>' if css else str(escape(part))
     return tuple(lines)
+
+
+def _pieces(lexer: Any, code: str) -> Iterator[tuple[str, str]]:
+    """Class and text of each token; a name that is called is a function's."""
+    tokens = [(str(kind).removeprefix("Token."), value) for kind, value in lexer.get_tokens(code)]
+    for (kind, value), (_, after) in pairwise([*tokens, ("", "")]):
+        called = kind in ("Name", "Name.Other") and after.startswith("(")
+        yield "syn-fn" if called else _class(kind), value
 
 
 @lru_cache(maxsize=128)

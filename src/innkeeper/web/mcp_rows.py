@@ -77,6 +77,7 @@ class Server(NamedTuple):
     code: str | None
     attempt: int
     next_try: str | None
+    confirmed_at: str | None
     command: str
     acts: tuple[str, ...]
     tools: tuple[Tool, ...]
@@ -149,6 +150,7 @@ def _server(report: Report, customization: Mapping[str, Any], tools: Sequence[To
         code=code,
         attempt=int(report["attempt"]),
         next_try=report.get("next_try"),
+        confirmed_at=report.get("confirmed_at"),
         command=" ".join(str(part) for part in report.get("command") or ()),
         acts=_acts(status, code) if project else (),
         tools=tuple(tools),

@@ -11,14 +11,15 @@ from typing import Any, Final
 from urllib.parse import quote
 
 from innkeeper.client import RpcFailure
+from innkeeper.web import agent_keys
+from innkeeper.web.agent_keys import reason_of
 from innkeeper.web.asking import Ask, Problem
-from innkeeper.web.composing import HOST_MODES
+from innkeeper.web.composing import HOST_MODES, offered_models
 from innkeeper.web.link import ROOT
 from innkeeper.web.live import Region, block
 from innkeeper.web.names import folder
 
 State = Mapping[str, Any]
-UNAVAILABLE: Final = "x-innkeeper/unavailable"
 HIDDEN: Final = frozenset({"permissions", "trackBranch", "createBranch", "includeFiles"})
 """Properties that a person sets elsewhere: rules of tools, and what the command line is for."""
 FOLDERS: Final = 20
@@ -78,17 +79,27 @@ class NewSession:
         return (
             block("new-agents", self._agents, (ROOT,)),
             block("new-config", self._config, (ROOT,)),
+            agent_keys.region(self.ask),
         )
 
     def _agents(self) -> str:
         rows = [(one, reason_of(one)) for one in self.agents]
-        return self.ask.render("new_agents.html", rows=rows, chosen=self.provider)
+        return self.ask.render("new_agents.html", rows=rows, chosen=self.provider, keys=agent_keys.keys(self.ask))
 
     def _config(self) -> str:
         properties: Mapping[str, State] = (self._resolved.get("schema") or {}).get("properties") or {}
         values: State = self._resolved.get("values") or {}
         fields = [self._field(name, rule, values) for name, rule in properties.items() if _is_offered(name, rule)]
-        return self.ask.render("new_config.html", fields=fields, wrong=self._wrong)
+        return self.ask.render(
+            "new_config.html", fields=fields, wrong=self._wrong, models=self.models, of=self.provider
+        )
+
+    @property
+    def models(self) -> Sequence[State]:
+        """What the chosen agent lets one choose; nothing where there is no choice."""
+        agent = next((one for one in self.agents if one["provider"] == self.provider), {})
+        offered = offered_models(agent)
+        return offered if len(offered) > 1 else ()
 
     def _field(self, name: str, rule: State, values: State) -> dict[str, Any]:
         labels, t = list(rule.get("enumLabels") or ()), self.ask.reader.t
@@ -109,15 +120,6 @@ class NewSession:
 
 def _is_offered(name: str, rule: State) -> bool:
     return name not in HIDDEN and not rule.get("readOnly") and rule.get("type") in ("string", "boolean")
-
-
-def reason_of(agent: State) -> State | None:
-    """Why the agent cannot be had now: `code`, `reason`, `remedy`; None when it can."""
-    for model in (agent, *(agent.get("models") or ())):
-        found = (model.get("_meta") or {}).get(UNAVAILABLE)
-        if isinstance(found, Mapping):
-            return found
-    return None
 
 
 def folder_uri(ask: Ask, written: str) -> str:

@@ -8,15 +8,13 @@ Rules
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from innkeeper.protocol.status import ERROR, IN_PROGRESS, IS_ARCHIVED, IS_READ, WAITING_BIT
 from innkeeper.web.names import folder
 
 Mark = Literal["running", "needs", "done", "idle", "error"]
 Group = Literal["needs", "today", "week", "older", "archived", "found"]
-LIMIT: Final = 200
-"""Rows that are shown; a search finds the others."""
 
 
 class Row(NamedTuple):
@@ -56,7 +54,7 @@ def rows(
     query: str = "",
     archived: bool = False,
 ) -> list[Row]:
-    """The rows to show, by group; `agents` are display names, `query` words that title, folder and agent must have."""
+    """The rows by group; `agents` are display names, `query` words that title, folder and agent must have."""
     words = query.casefold().split()
     found: list[Row] = []
     for summary in summaries:
@@ -65,7 +63,7 @@ def rows(
         if row.archived == archived and all(word in text for word in words):
             found.append(row)
     order: Sequence[Group] = ("needs", "today", "week", "older", "archived", "found")
-    return sorted(found, key=lambda row: order.index(row.group))[:LIMIT]
+    return sorted(found, key=lambda row: order.index(row.group))
 
 
 def _row(

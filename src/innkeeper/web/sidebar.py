@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from typing import Final
 
 from innkeeper.protocol.status import IS_ARCHIVED
 from innkeeper.web.asking import Ask
@@ -9,6 +10,9 @@ from innkeeper.web.link import LINK, ROOT, SESSIONS
 from innkeeper.web.live import Node, Region, block
 from innkeeper.web.names import session_path
 from innkeeper.web.session_rows import Row, rows
+
+LIMIT: Final = 200
+"""Rows that are shown; the last line says how many a search would find beyond them."""
 
 
 def sidebar(ask: Ask, current: str | None, *, place: str = "") -> tuple[Region, ...]:
@@ -27,7 +31,8 @@ def sidebar(ask: Ask, current: str | None, *, place: str = "") -> tuple[Region, 
             query=ask.choices["q"],
             archived=place == "archived",
         )
-        return _nodes(ask, found, current) or (_empty(ask, place),)
+        shown = _nodes(ask, found[:LIMIT], current) or (_empty(ask, place),)
+        return (*shown, _rest(ask, len(found) - LIMIT)) if len(found) > LIMIT else shown
 
     def foot() -> str:
         archived = sum(1 for one in link.sessions.all() if int(one.get("status") or 0) & IS_ARCHIVED)
@@ -62,6 +67,13 @@ def _node(ask: Ask, row: Row, current: bool) -> Node:
         return ask.render("session_row.html", row=row, current=current, path=path, id=_id(path))
 
     return Node(_id(path), (row, current), render)
+
+
+def _rest(ask: Ask, count: int) -> Node:
+    def render() -> str:
+        return ask.render("sessions_rest.html", count=count)
+
+    return Node("sessions-rest", count, render)
 
 
 def _id(path: str) -> str:

@@ -134,4 +134,5 @@ class Reader:
             "lang": self.lang.replace("_", "-"),
             "theme": self.theme,
             "fingerprint": self.fingerprint,
+            "gap": "" if self.lang == "zh_Hans" else " ",
         }

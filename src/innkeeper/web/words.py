@@ -20,6 +20,7 @@ TEXTS = {
     "not_loaded": "web.not_loaded",
     "open": "web.open",
     "remove": "web.remove",
+    "working": "web.chat.working",
 }
 
 
@@ -27,4 +28,4 @@ def words(ask: Ask) -> str:
     """A JSON object of texts in the reader's language; placeholders stay as they are."""
     reader = ask.reader
     told = {name: reader.raw(msgid) for name, msgid in TEXTS.items()}
-    return json.dumps({**told, "copy_icon": reader.icon("copy")}, ensure_ascii=False)
+    return json.dumps({**told, "copy_icon": reader.icon("copy"), "bad_icon": reader.icon("failed")}, ensure_ascii=False)

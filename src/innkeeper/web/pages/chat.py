@@ -197,6 +197,16 @@ async def show(ask: Ask) -> View:
     return View("chat.html", title, regions, values, noticed=page.noticed, prepare=lambda: prepare_drawer(ask, at))
 
 
+async def show_menu(ask: Ask) -> Fragment:
+    """What can be done with a session of the list."""
+    session = session_uri(ask.params["session"])
+    if session is None or (summary := ask.link.sessions.get(session)) is None:
+        raise Problem(ask.reader.t("web.no_session"), status=404)
+    path = session_path(session)
+    values = {"id": "row-" + key_of(session), "session_path": path, "title": str(summary.get("title") or "")}
+    return Fragment(ask.render("row_menu.html", **values))
+
+
 def call_of(chat: State, turn_id: str, call_id: str) -> State | None:
     """A tool call of a turn that is loaded."""
     turns = [*(chat.get("turns") or ()), *([chat["activeTurn"]] if chat.get("activeTurn") else [])]
@@ -250,6 +260,7 @@ def _both(rest: str) -> tuple[str, str]:
 
 
 PAGES: Pages = (
+    ("/s/{session}/menu", show_menu),
     *((path, show) for path in _both("")),
     *((path, show_diff) for path in _both("/diff/{turn}/{call}/{index}")),
     *((path, show_output) for path in _both("/output/{turn}/{call}/{index}")),

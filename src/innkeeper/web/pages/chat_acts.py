@@ -297,7 +297,7 @@ async def archive(ask: Ask) -> Done:
 async def delete(ask: Ask) -> Done:
     session = await _session(ask)
     await ask.link.request("disposeSession", {"channel": session})
-    return Done("/", go=True)
+    return Done("/", go=not ask.field("stay"))
 
 
 def _both(rest: str, handler: ActionHandler) -> tuple[tuple[str, ActionHandler], ...]:

@@ -4,7 +4,7 @@ import secrets
 from typing import Any, Final
 
 from innkeeper.client import RpcFailure
-from innkeeper.web.asking import Actions, Ask, Done, Pages, Problem, View
+from innkeeper.web.asking import Actions, Ask, Done, Fragment, Pages, Problem, View
 from innkeeper.web.names import session_path
 from innkeeper.web.new_session import NewSession, folder_uri
 from innkeeper.web.pages.chat_acts import attachments, now
@@ -22,8 +22,8 @@ async def show(ask: Ask) -> View:
 
 
 async def create(ask: Ask) -> Done:
-    """Makes the session, and sends its first message where there is one."""
-    provider, text = ask.field("provider"), ask.field("text").strip()
+    """Makes the session, and sends its first message where there is one; without one the model is kept for it."""
+    provider, text, model = ask.field("provider"), ask.field("text").strip(), ask.field("model")
     files = await attachments(ask)
     config = {name.removeprefix("config."): ask.field(name) for name in _names(ask) if name.startswith("config.")}
     uri = f"ahp-session:/{secrets.token_hex(16)}"
@@ -33,8 +33,14 @@ async def create(ask: Ask) -> Done:
     if ask.field("folder").strip():
         params["workingDirectories"] = [folder_uri(ask, ask.field("folder"))]
     await ask.link.request("createSession", params)
+    message: dict[str, Any] = {"text": text, "origin": {"kind": "user"}, **({"attachments": files} if files else {})}
+    if model:
+        message["model"] = {"id": model}
     if text or files:
-        await _begin(ask, uri, {"text": text, "origin": {"kind": "user"}, **({"attachments": files} if files else {})})
+        turn = {"turnId": secrets.token_hex(16), "startedAt": now(), "message": message}
+        await _first(ask, uri, {"type": "chat/turnStarted", **turn})
+    elif model:
+        await _first(ask, uri, {"type": "chat/draftChanged", "draft": message})
     return Done(session_path(uri), go=True)
 
 
@@ -56,8 +62,8 @@ async def _typed(ask: Ask, provider: str, given: dict[str, str]) -> dict[str, An
     return values
 
 
-async def _begin(ask: Ask, uri: str, message: dict[str, Any]) -> None:
-    """The first turn, once the session is ready. Raises Problem when it cannot be started."""
+async def _first(ask: Ask, uri: str, action: dict[str, Any]) -> None:
+    """The first action in the session's chat, once it is ready. Raises Problem when it cannot be started."""
     client = await ask.link.client()
     await ask.link.state(uri)
     session = client.channel(uri)
@@ -68,11 +74,36 @@ async def _begin(ask: Ask, uri: str, message: dict[str, Any]) -> None:
     if state["lifecycle"] == "failed":
         why = str((state.get("creationError") or {}).get("message") or "")
         raise Problem(ask.reader.t("web.session_failed", why=why))
-    action = {"type": "chat/turnStarted", "turnId": secrets.token_hex(16), "startedAt": now(), "message": message}
     chat = state.get("defaultChat")
     if chat is None:
         raise RpcFailure("createSession", 0, ask.reader.t("web.new.slow"))
     await ask.link.dispatch(chat, action)
+
+
+async def show_folders(ask: Ask) -> Fragment:
+    """The folders in the one that `at` names, as the host shows them; else those in its first place."""
+    asked, note = ask.query.get("at", "").strip(), ""
+    try:
+        found = await _folders(ask, folder_uri(ask, asked)) if asked else None
+    except (RpcFailure, Problem):
+        found, note = None, ask.reader.t("web.folders.not_shown", folder=asked)
+    if found is None:
+        places = (await _folders(ask))["places"]
+        found = await _folders(ask, places[0]) if places else {"places": (), "directory": "", "items": ()}
+    values = {
+        "places": [ask.folder(one) for one in found["places"]],
+        "at": ask.folder(found["directory"]),
+        "above": ask.folder(found.get("parent") or ""),
+        "items": [(one["name"], ask.folder(one["uri"])) for one in found["items"]],
+        "more": found.get("more", False),
+    }
+    return Fragment(ask.render("folders.html", note=note, **values))
+
+
+async def _folders(ask: Ask, directory: str | None = None) -> dict[str, Any]:
+    params = {"channel": "ahp-root://", **({"directory": directory} if directory is not None else {})}
+    found: dict[str, Any] = await ask.link.request("x-innkeeper/folders", params)
+    return found
 
 
 async def show_archive(ask: Ask) -> View:
@@ -80,5 +111,5 @@ async def show_archive(ask: Ask) -> View:
     return View("home.html", ask.reader.t("web.archived"), sidebar(ask, None, place="archived"), {"archive": True})
 
 
-PAGES: Pages = (("/new", show), ("/archived", show_archive))
+PAGES: Pages = (("/new", show), ("/folders", show_folders), ("/archived", show_archive))
 ACTIONS: Actions = (("/new", create),)

@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 from typing import Any, Final
 
+from innkeeper.web import agent_keys
+from innkeeper.web.agent_keys import reason_of
 from innkeeper.web.asking import Ask, Pages, Problem, View
 from innkeeper.web.link import LINK, ROOT, SESSIONS
 from innkeeper.web.live import Region, block
@@ -24,7 +26,6 @@ STATUS: Final = "host-status"
 BUILTINS: Final = ("root", "vscode", "codex", "cursor", "gemini")
 """Those that `enabled_builtins` may name, in their order (M9.6)."""
 NAMES: Final[Mapping[str, str]] = {"vscode": "VS Code", "codex": "Codex", "cursor": "Cursor", "gemini": "Gemini"}
-UNAVAILABLE: Final = "x-innkeeper/unavailable"
 Answer = Mapping[str, Any]
 
 
@@ -84,7 +85,8 @@ class SettingsPage:
             "look": (("look", ()),),
             "about": (("about", (STATUS, LINK)),),
         }[self.section]
-        return (*shell, *(self._group(name, channels) for name, channels in groups))
+        keys = (agent_keys.region(self.ask),) if self.section == "agents" else ()
+        return (*shell, *(self._group(name, channels) for name, channels in groups), *keys)
 
     def group_ids(self) -> list[str]:
         return [region.id for region in self.regions() if region.id.startswith(("group-", "settings-off"))]
@@ -107,7 +109,7 @@ class SettingsPage:
             case "agents":
                 root = link.peek(ROOT) or {}
                 agents = root.get("agents") or ()
-                return {"agents": [(one, (one.get("_meta") or {}).get(UNAVAILABLE)) for one in agents]}
+                return {"agents": [(one, reason_of(one)) for one in agents], "keys": agent_keys.keys(self.ask)}
             case "about":
                 return {"status": link.peek(STATUS) or {}, "connected": link.connected}
             case "keys" | "look":

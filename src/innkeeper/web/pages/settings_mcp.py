@@ -147,6 +147,15 @@ async def look(ask: Ask) -> Done:
     return Done("/settings/agents")
 
 
+async def key(ask: Ask) -> Done:
+    """A person's key or token for an agent's service; a page never gets it back."""
+    given = ask.field("key").strip()
+    if not given:
+        raise Problem(ask.reader.t("web.keys_of.empty"))
+    await ask.link.request("authenticate", {"channel": ROOT, "resource": ask.field("resource"), "token": given})
+    return Done("/settings/agents", answer={"said": ask.reader.t("web.keys_of.done")})
+
+
 async def commands(ask: Ask) -> Fragment:
     """What would start in the sessions that are open, if every server might (M4.5)."""
     found: list[tuple[str, str, str]] = []
@@ -198,4 +207,5 @@ ACTIONS: Actions = (
     (HERE + "/allowance-remove", allowance_remove),
     (HERE + "/forget", forget),
     ("/settings/agents/look", look),
+    ("/agents/key", key),
 )

@@ -78,6 +78,17 @@ function apply(patches) {
   if (follow) toEnd();
   else if (patches.some((patch) => patch.op !== "put" || patch.id?.startsWith("t-"))) showBelow();
 }
+// A skeleton comes after 200 ms (CSS) and stays for 300 at least: what takes its place waits so long.
+let appeared = -300, held = [], due = 0;
+document.addEventListener("animationstart", ({ animationName }) => { if (animationName === "appear") appeared = performance.now(); });
+const unripe = (place = document) => (place.querySelector(".skeleton,[data-load]:empty") ? Math.max(0, appeared + 300 - performance.now()) : 0);
+function take(patches) {
+  held.push(...patches);
+  clearTimeout(due);
+  const wait = unripe();
+  if (wait) due = setTimeout(take, wait, []);
+  else apply(held.splice(0));
+}
 setInterval(() => {
   if (!later || inList($("sessions"))) return;
   later = false;
@@ -103,7 +114,7 @@ function connect() {
     if (hello.files !== body.dataset.files) stale();
     if (hello.fresh) for (const [name, value] of chosen) choose(name, value);
   });
-  source.addEventListener("patch", ({ data, lastEventId }) => { seen = lastEventId; apply(JSON.parse(data)); });
+  source.addEventListener("patch", ({ data, lastEventId }) => { seen = lastEventId; take(JSON.parse(data)); });
   source.addEventListener("stale", stale);
   source.addEventListener("gone", ({ data }) => { source.close(); toast(JSON.parse(data).message, true); });
   source.onerror = () => {
@@ -132,6 +143,7 @@ function toast(message, bad = false, { id = "", act = "", run = null } = {}) {
   const box = document.createElement("div");
   box.className = bad ? "toast bad" : "toast";
   box.id = id;
+  if (bad) box.append(parse(words.bad_icon));
   box.setAttribute("role", bad ? "alert" : "status");
   const line = document.createElement("p");
   line.textContent = message;
@@ -147,6 +159,14 @@ function toast(message, bad = false, { id = "", act = "", run = null } = {}) {
   $("toasts").append(box);
   const end = () => (box.matches(":hover,:focus-within") ? setTimeout(end, 2000) : box.remove());
   if (!bad && !act) setTimeout(end, 6000);
+}
+
+function working() { // what takes over two seconds says that it goes on
+  const line = Object.assign(document.createElement("p"), { className: "toast working" });
+  line.setAttribute("role", "status");
+  line.append(Object.assign(document.createElement("span"), { className: "spinner" }), words.working);
+  $("toasts").append(line);
+  return line;
 }
 
 // Forms: sent in place; what was typed stays when it fails.
@@ -165,7 +185,9 @@ on("submit", "form[data-live]", async (form, event) => {
   form.setAttribute("aria-busy", "true");
   acted = Date.now();
   if (button) button.disabled = true;
-  form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: { path } }));
+  let line = null;
+  const late = setTimeout(() => { line = working(); }, 2000);
+  form.dispatchEvent(new CustomEvent("sending", { bubbles: true, detail: { path, button } }));
   try {
     const told = await post(path, data);
     (form.isConnected ? form : body).dispatchEvent(new CustomEvent("sent", { bubbles: true, detail: { path, told, data } }));
@@ -173,10 +195,13 @@ on("submit", "form[data-live]", async (form, event) => {
     if (told.link) toast(told.said, false, { act: words.open, run: () => window.open(told.link, "_blank", "noopener") });
     else if (told.said) toast(told.said);
     form.closest("dialog[data-once]")?.close();
+    for (const secret of form.querySelectorAll("[type=password][name=key]")) secret.value = "";
   } catch (error) {
     form.dispatchEvent(new CustomEvent("refused", { bubbles: true, detail: { path, error } }));
     if (!form.hasAttribute("data-quiet")) toast([error.message, error.remedy, error.code].filter(Boolean).join(" · "), true);
   } finally {
+    clearTimeout(late);
+    line?.remove();
     form.removeAttribute("aria-busy");
     if (button) button.disabled = false;
     settle();
@@ -230,7 +255,13 @@ function closeMenus(back = false) {
   }
 }
 document.addEventListener("click", (event) => { if (!event.target.closest(".menu,[data-menu],dialog,.toasts")) closeMenus(); });
-on("click", "[data-dialog]", (button) => { $(button.dataset.dialog).showModal(); settle(); });
+on("click", "[data-dialog]", (button) => {
+  const dialog = $(button.dataset.dialog);
+  if (!dialog.closest(".menu")) closeMenus(true);
+  dialog.showModal();
+  settle();
+});
+document.addEventListener("close", ({ target }) => { if (target.closest(".menu")) closeMenus(true); }, true);
 on("click", "[data-close]", (button) => button.closest("dialog").close());
 async function load(place) {
   if (place.dataset.loaded === place.dataset.load) return;
@@ -238,7 +269,10 @@ async function load(place) {
   try {
     const answer = await fetch(place.dataset.load, { headers: { accept: "text/html" } });
     if (!answer.ok) throw new Error(words.failed);
-    place.replaceChildren(parse(await answer.text()));
+    const fresh = parse(await answer.text());
+    await new Promise((done) => setTimeout(done, unripe(place.parentElement)));
+    place.replaceChildren(fresh);
+    if (place.matches(".menu:not([hidden])")) focusables(place)[0]?.focus();
     settle();
   } catch { place.textContent = words.not_loaded; }
 }
@@ -279,7 +313,7 @@ function tick() {
     write(place, new Date(place.dateTime).toLocaleTimeString(lang, { hour: "2-digit", minute: "2-digit" }));
   for (const place of document.querySelectorAll("time[data-ago]")) write(place, ago(new Date(place.dateTime)));
   for (const place of document.querySelectorAll("[data-since]"))
-    write(place, fill(words.seconds, { n: Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)) }));
+    write(place, fill(place.dataset.text ?? words.seconds, { n: Math.max(0, Math.floor((Date.now() - new Date(place.dataset.since)) / 1000)) }));
   for (const place of document.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.ceil((new Date(place.dataset.until) - Date.now()) / 1000));
     write(place, fill(place.dataset.text ?? "{clock}", { n: left, clock: clock(left) }));
@@ -318,7 +352,8 @@ on("click", "[data-act]", (button) => {
 const typing = () => document.activeElement?.closest("input:not([type=radio],[type=checkbox]),textarea,select,[contenteditable]");
 const single = { "/": "search", n: "new-session", c: "text", "?": "keys", q: "" };
 function step(list, key) { // up, down, first, last among the rows of a list
-  const rows = focusables(list), at = rows.indexOf(document.activeElement);
+  const sessions = list.id === "sessions", rows = sessions ? [...list.querySelectorAll(".session")] : focusables(list);
+  const at = rows.findIndex((row) => (sessions ? row.parentElement : row).contains(document.activeElement));
   const next = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: rows.length - 1 }[key];
   rows[Math.max(0, Math.min(rows.length - 1, next))]?.focus();
 }
@@ -347,9 +382,11 @@ document.addEventListener("keydown", (event) => {
   else target.click();
 });
 
+document.querySelector(".settings-nav [aria-current]")?.scrollIntoView({ block: "nearest", inline: "center" });
 settle();
 toEnd();
 connect();
+import("./tips.js");
 if (document.querySelector("#drawer,[data-tree]")) import("./beside.js");
 if ($("mcp-control") || document.querySelector("[data-settings]")) import("./mcp.js");
 export { $, choose, fill, formOf, morph, on, opened, parse, post, settle, toEnd, toast, words };

@@ -14,6 +14,9 @@ const send = (other) => {
   composer.requestSubmit($("send"));
   field.remove();
 };
+composer.addEventListener("submit", (event) => { // while the host is away the text stays, and the page says so
+  if (text.dataset.save && document.documentElement.classList.contains("away")) { event.preventDefault(); event.stopPropagation(); }
+});
 const save = () => text.dataset.save && post(text.dataset.save, formOf({ text: text.value })).catch(() => {});
 text.addEventListener("input", () => {
   localStorage.setItem(place, text.value);

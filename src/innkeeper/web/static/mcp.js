@@ -128,7 +128,7 @@ on("click", "[data-goto]", (button) => {
   place?.scrollIntoView({ block: "center" });
   (place?.matches("input,textarea,select,[tabindex]") ? place : place?.querySelector("input"))?.focus();
 });
-on("sending", "#edit-form", (_, { target }) => target.ownerDocument.activeElement?.querySelector(".spinner")?.removeAttribute("hidden"));
+on("sending", "#edit-form", (_, { detail: { button } }) => button?.querySelector(".spinner")?.removeAttribute("hidden"));
 on("input", "#edit-copy-form", (copy) => {
   clearTimeout(checking);
   checking = setTimeout(async () => {
