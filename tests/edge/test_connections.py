@@ -157,7 +157,9 @@ async def test_a_half_open_client_is_found_by_pings(edges: Edges) -> None:
     """It never answers a ping; nothing says that it is gone."""
     edge = await edges(ListenOptions(ping_seconds=0.05, pong_seconds=0.05, handshake_seconds=60))
     async with edge.raw():
-        await edge.within(edge.host.links[0].gone.wait())
+        link = edge.host.links[0]
+        await edge.within(link.gone.wait())
+    assert link.heard == [] and link.peer.closing
 
 
 async def test_a_half_open_client_to_which_much_is_sent_is_cut_off_too(edges: Edges) -> None:
@@ -167,6 +169,7 @@ async def test_a_half_open_client_to_which_much_is_sent_is_cut_off_too(edges: Ed
         for _ in range(64):
             link.peer.send(Frame(b"x" * 100_000))
         await edge.within(link.gone.wait())
+    assert link.peer.closing and link.peer.waiting_bytes == 0
 
 
 async def test_a_slow_client_is_closed_with_a_reason_within_bounded_memory_and_others_go_on(edges: Edges) -> None:
@@ -206,6 +209,7 @@ async def test_a_client_that_never_reads_again_is_cut_off(edges: Edges, monkeypa
             link.peer.send(Frame(b"x" * 100_000))
             await asyncio.sleep(0)
         await edge.within(link.gone.wait())
+    assert link.heard == [] and link.peer.waiting_bytes == 0
 
 
 async def test_a_slow_client_gets_merged_deltas_instead_of_overflowing(edges: Edges) -> None:

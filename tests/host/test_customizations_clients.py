@@ -223,7 +223,8 @@ async def test_its_plugins_go_with_the_client(world, client, tmp_path):
         publish(client, session, plugin())
         await client.state(session, loaded("azure"))
         client.dispatch(session, "session/activeClientRemoved", clientId="alice")
-        await client.state(session, lambda s: named(s, "azure") is None)
+        state = await client.state(session, lambda s: named(s, "azure") is None)
+    assert not state.get("activeClients")
     world.check_mirrors(client)
 
 

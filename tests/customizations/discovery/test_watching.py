@@ -34,10 +34,14 @@ class Published:
                 await self._more.wait()
         return self.changes[count - 1]
 
+    def names(self) -> set[str]:
+        """Of every child that was published as new or changed."""
+        return {child.name for change in self.changes for item in change.changes for child in item.changed}
+
     async def wait_for(self, name: str) -> None:
         """Wait for a child of that name."""
         async with asyncio.timeout(5):
-            while not any(c.name == name for s in self.changes for i in s.changes for c in i.changed):
+            while name not in self.names():
                 self._more.clear()
                 await self._more.wait()
 
@@ -120,6 +124,7 @@ async def test_a_change_between_the_scan_and_the_watch_is_not_lost() -> None:
 
     async with running(follow(Discovery(files), files, Late(), Places(workspaces=("/w",)), published)):
         await published.wait_for("b")
+    assert published.names() >= {"a", "b"}
 
 
 async def test_a_directory_that_comes_is_watched_from_then_on() -> None:
@@ -145,6 +150,7 @@ async def test_real_files_are_followed_from_an_empty_workspace_on(tmp_path: Path
         await published.wait_for("CLAUDE.md")
         skill.write_text("---\nname: renamed\n---\n", "utf-8")
         await published.wait_for("renamed")
+    assert published.names() >= {"first", "CLAUDE.md", "renamed"}
 
 
 async def test_a_real_plugin_is_followed_when_it_comes(tmp_path: Path) -> None:
