@@ -109,10 +109,8 @@ class ProjectServers:
         self._place = place
 
     def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
-        """`changed` is told the session whenever something about its servers may be different, a list of tools too; the
-        result ends that."""
-        self._told.watching.append(changed)
-        return lambda: self._told.watching.remove(changed) if changed in self._told.watching else None
+        """`changed` is told the session whenever something about its servers may be different, a list of tools too."""
+        return self._told.watch(changed)
 
     def let_servers_ask(self) -> None:
         """Somebody can be asked what a server wants to know while its tool runs; set once, before the first session."""
@@ -211,13 +209,13 @@ class ProjectServers:
     async def start(self, session: str, id: str) -> None:
         """Connect it by hand, and wait until that came to something; the outcome is its state. What a person saw is
         what they grant: when the file says something else by now, nothing starts. Raises McpRefused: unknown server."""
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         async with found.lock:
             self._grant(found, mount)
         await self._connect(found, mount.declared.name)
 
     async def retry(self, session: str, id: str) -> None:
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         await self._connect(found, mount.declared.name)
         now = found.mounts.get(mount.declared.name)
         if now is None or now.live:
@@ -230,7 +228,7 @@ class ProjectServers:
     async def open_again(self, session: str, id: str, *, force: bool = False) -> None:
         """A token came, or with `force` the present one went: connect anew what waits for one, or what is open. Grants
         nothing, and starts nothing that may not run. Raises McpRefused for an unknown server."""
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         async with found.lock:
             if found.closed or found.mounts.get(mount.declared.name) is not mount or mount.blocked:
                 return
@@ -245,7 +243,7 @@ class ProjectServers:
 
     async def stop(self, session: str, id: str) -> None:
         """Disconnect it by hand: sticky. Raises McpRefused for an unknown server."""
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         async with found.lock:
             found.trust = found.trust.disconnecting(mount.declared.name)
             await mount.disconnect()
@@ -253,8 +251,7 @@ class ProjectServers:
             self._told.publish(found)
             self._told.publish_state(found, mount)
 
-    async def stop_connecting(self, session: str, id: str) -> None:
-        await self.stop(session, id)
+    stop_connecting = stop
 
     async def follow_policy(self, session: str) -> None:
         found = self._sessions.get(session)
@@ -281,7 +278,7 @@ class ProjectServers:
     async def allow(self, session: str, id: str) -> None:
         """A person lets this declaration start by itself in this workspace from now on (M4.2b). Starts nothing now.
         Raises McpRefused for an unknown or invalid server."""
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         declared = mount.declared
         if declared.launch is None:
             raise McpRefused(declared.code or "SERVER_UNKNOWN", declared.name)
@@ -293,7 +290,7 @@ class ProjectServers:
 
     async def revoke(self, session: str, id: str) -> None:
         """Take that back; what nothing else allows is disconnected (M5.8). Grants for its tools are others."""
-        found, mount = self._locate(session, id)
+        found, mount = self.mounted(session, id)
         keys = {found.workspace, found.grant_key(mount.declared)}
         await self._store([DropGrant((key, "server", mount.declared.name)) for key in sorted(keys)])
         await self._reconcile_workspace(found.workspace)
@@ -327,7 +324,7 @@ class ProjectServers:
         return () if path is None else [f"{path}/{file}" for file in files]
 
     def stderr(self, session: str, id: str) -> str:
-        _, mount = self._locate(session, id)
+        _, mount = self.mounted(session, id)
         connection = mount.connection
         raw = b"" if connection is None else connection.stderr_tail()
         return masked_text(raw, secrets_of(mount.declared.launch, self._settings().input_values))
@@ -374,7 +371,11 @@ class ProjectServers:
 
     def mounted(self, session: str, server: str) -> tuple[MountedSession, Mount]:
         """A server of the session, whatever its state. Raises McpRefused: unknown server."""
-        return self._locate(session, server)
+        found = self._sessions.get(session)
+        mount = None if found is None else found.find(server)
+        if found is None or mount is None:
+            raise McpRefused("SERVER_UNKNOWN", server)
+        return found, mount
 
     def usable(self, session: str) -> Iterable[tuple[Mount, Connection]]:
         """The servers of the session that are on and connected, in file order, then those of the host whose names they
@@ -393,13 +394,6 @@ class ProjectServers:
             yield mount, connection
 
     # -- inside --------------------------------------------------------------------------------------------------
-
-    def _locate(self, session: str, server: str) -> tuple[MountedSession, Mount]:
-        found = self._sessions.get(session)
-        mount = None if found is None else found.find(server)
-        if found is None or mount is None:
-            raise McpRefused("SERVER_UNKNOWN", server)
-        return found, mount
 
     def _shown(self, session: MountedSession) -> list[Mount]:
         return [*session.mounts.values(), *self._host.mounts]

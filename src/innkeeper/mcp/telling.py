@@ -22,11 +22,16 @@ class Telling:
         sessions: Callable[[], Iterable[MountedSession]],
     ) -> None:
         self.listener: McpListener | None = None
-        self.watching: list[Callable[[str], None]] = []
-        """Told the session whenever something about its servers may be different, a list of tools too."""
+        self._watching: list[Callable[[str], None]] = []
         self._judge = judge
         self._shown = shown
         self._sessions = sessions
+
+    def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
+        """Be told the session whenever something about its servers may be different, a list of tools too; the result
+        ends that, once."""
+        self._watching.append(changed)
+        return lambda: self._watching.remove(changed) if changed in self._watching else None
 
     def customizations(self, session: MountedSession) -> list[McpServerCustomization]:
         return [self._judge.customization(session, mount) for mount in self._shown(session)]
@@ -66,5 +71,5 @@ class Telling:
             self.tell(session.uri)
 
     def tell(self, session: str) -> None:
-        for changed in self.watching:
+        for changed in tuple(self._watching):
             changed(session)
