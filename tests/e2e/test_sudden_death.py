@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 
-from harness.host_process import BareClient, HostProcess
+from harness.host_process import WAIT, BareClient, HostProcess
 from innkeeper.limits import SHUTDOWN_SECONDS
 
 LIMIT = 7200 if os.environ.get("INNKEEPER_SOAK") == "1" else 900
@@ -102,8 +102,10 @@ def position(value: Any) -> tuple[int, ...]:
 # -- with everything that runs beside the log --------------------------------------------------------------------------
 
 
-MARK = "INNKEEPER_TEST_LIFE"
-"""In the environment of the host, and so of every process that it starts; a server is given it by its declaration."""
+MARK = "LIFE_OF_A_TEST"
+"""In the environment of the host, and so of every process that it starts; a server is given it by its declaration. Its
+name is none of the host's own, which no shell is given."""
+COMMAND = "sleep 300"
 SERVER = """
 import json, sys
 for line in sys.stdin:
@@ -136,7 +138,8 @@ async def test_killed_amid_queues_worktrees_terminals_and_servers_it_leaves_noth
             await nothing_runs(mark)
             await host.start()
             await life.check(host)
-        assert life.seen["queued"] > kill_rounds / 2 and life.seen["worktrees"] and life.seen["processes"]
+        assert life.seen["queued"] > kill_rounds / 2 and life.seen["worktrees"] and life.seen["servers"]
+        assert life.seen["commands"] >= kill_rounds // 5
         assert await host.end() == 0
     await nothing_runs(mark)
 
@@ -166,7 +169,8 @@ def running(mark: str) -> list[str]:
         if entry.name.isdigit() and int(entry.name) != os.getpid():
             with contextlib.suppress(OSError):  # it has ended meanwhile, or is somebody else's
                 if wanted in (entry / "environ").read_bytes().split(b"\0"):
-                    found.append((entry / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace"))
+                    words = (entry / "cmdline").read_bytes().split(b"\0")
+                    found.append(b" ".join(words).strip().decode(errors="replace"))
     return found
 
 
@@ -175,6 +179,13 @@ async def nothing_runs(mark: str) -> None:
     deadline = time.monotonic() + 10
     while left := running(mark):
         assert time.monotonic() < deadline, f"still running: {left}"
+        await asyncio.sleep(0.02)
+
+
+async def something_runs(mark: str, command: str) -> None:
+    deadline = time.monotonic() + WAIT
+    while command not in (run := running(mark)):
+        assert time.monotonic() < deadline, f"only {run}"
         await asyncio.sleep(0.02)
 
 
@@ -188,7 +199,7 @@ class Life:
         """Acknowledged, by what the message says: its chat."""
         self.created: set[str] = set()
         self.disposed: set[str] = set()
-        self.seen = {"queued": 0, "worktrees": 0, "processes": 0}
+        self.seen = {"queued": 0, "worktrees": 0, "servers": 0, "commands": 0}
 
     async def begin(self, host: HostProcess) -> None:
         await self.come(host, "begin")
@@ -218,7 +229,7 @@ class Life:
             await self.create(new, "worktree")
             for chat in self.chats.values():
                 await self.writer.subscribe(chat)
-            await self.say(self.chats["ahp-session:/shell"], f"s{number}", "!sleep 300")
+            await self.say(self.chats["ahp-session:/shell"], f"s{number}", f"!{COMMAND}")
             await self.say(self.chats[new], f"w{number}", "hello from a worktree")
             await self.say(self.chats["ahp-session:/talk"], f"t{number}", LONG)
             if old in self.created:
@@ -227,11 +238,14 @@ class Life:
                 gone = asyncio.create_task(self.writer.ask("disposeSession", channel=old))
                 gone.add_done_callback(lambda task: task.exception())
             await self.queue(self.chats["ahp-session:/talk"], number)
-            if number % 5 == 2:  # now and then it is killed with a worktree that is whole
+            if number % 5 == 2:  # now and then it is killed with a worktree that is whole and a command that runs
                 turns = self.chats[new]
                 await self.writer.until(lambda: self.writer.states[turns]["turns"])
+                await something_runs(self.mark, COMMAND)
             await asyncio.sleep(self.chance.random() ** 2)
-        self.seen["processes"] += len(running(self.mark)) > 2
+        run = running(self.mark)
+        self.seen["servers"] += any(line.startswith(f"{sys.executable} -S -c") for line in run)
+        self.seen["commands"] += COMMAND in run
         self.acknowledge()
 
     async def say(self, chat: str, turn: str, text: str) -> None:
