@@ -134,3 +134,30 @@ async def test_a_broken_declaration_is_told_and_harms_nothing(tmp_path):
         assert text_of(await client.turn(chat, "words")) == "words"
         listed = await client.request("x-innkeeper/mcp/list", session)
         assert listed["items"] == [] and listed["findings"][0]["severity"] == "error"
+
+
+async def test_a_queue_that_waits_for_a_required_server_goes_on_when_a_person_has_mended_it(tmp_path):
+    """K12, K19, M5.5: refused at once while it is known to be down, and by itself when it is there."""
+    program = tmp_path / "serve"
+    (tmp_path / ".codex").mkdir()
+    declared = f'[mcp_servers.must]\ncommand = "{program}"\nrequired = true\n'
+    (tmp_path / ".codex" / "config.toml").write_text(declared)
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat, server = await opened(client, tmp_path)
+        client.dispatch(session, "session/mcpServerStartRequested", id=server["id"])
+        await client.state(session, lambda s: status(client, session) == "error")
+        message = {"text": "/tools", "origin": {"kind": "user"}}
+        client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q", message=message)
+        paused = "x-innkeeper/queuePaused"
+        meta = (await client.state(session, lambda s: paused in (s.get("_meta") or {})))["_meta"]
+        assert (
+            meta[paused][chat]["errorType"] == "requiredServerUnavailable" and "must" in meta[paused][chat]["message"]
+        )
+        assert client.states[chat]["turns"] == [] and len(client.states[chat]["queuedMessages"]) == 1
+        program.write_text(f"#!/bin/sh\nexec {sys.executable} -m innkeeper.mcp.example_server\n")
+        program.chmod(0o700)
+        client.dispatch(session, "session/mcpServerStartRequested", id=server["id"])
+        state = await client.state(chat, lambda s: s["turns"])
+        assert "must" in text_of(state["turns"][0]) and "queuedMessages" not in state
+        await client.state(session, lambda s: paused not in s["_meta"])
