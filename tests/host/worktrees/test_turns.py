@@ -218,6 +218,24 @@ async def test_a_turn_that_is_cancelled_meanwhile_leaves_nothing_and_the_next_on
     assert turn["state"] == "complete" and text_of(turn).count("Worktree on branch") == 1
 
 
+async def test_a_filter_that_only_the_repository_names_is_told_and_leaves_nothing(
+    world: World, repository: RealRepository, tmp_path: Path
+) -> None:
+    """Its program does not run; the person learns how to let it."""
+    client = await world.client()
+    repository.write(".gitattributes", "secret filter=own\n")
+    repository.write("secret", "1")
+    repository.commit()
+    repository.git("config", "filter.own.smudge", f"touch '{tmp_path}/ran'; cat")
+    _, chat = await session_in(client, repository.root)
+    error = _error(await client.turn(chat, "hello"))
+    assert error["errorType"] == "workingDirectoryFailed"
+    assert "own" in error["message"] and "git config --global filter." in error["message"]
+    assert not (repository.root.parent / "repo.worktrees").exists() and not (tmp_path / "ran").exists()
+    repository.git("config", "--global", "filter.own.smudge", "cat")
+    assert (await client.turn(chat, "hello", "t2"))["state"] == "complete"
+
+
 async def test_declarations_are_read_in_the_worktree(outside: WorktreesOutside, repository: RealRepository) -> None:
     """K19: the stage comes first, so what is prepared after it is of the worktree."""
     world = await World(worktrees=outside).start()

@@ -98,7 +98,7 @@ class WorktreeMaker:
     async def remove(self, record: Record, *, of: str | None = None) -> None:
         """The directory goes, and the folder beside the repository when it was the last one. Raises GitError."""
         await self._git.remove_worktree(record.root, record.path, of=of)
-        await asyncio.to_thread(self._folders.remove_if_empty, posixpath.dirname(record.path))
+        await self._tidy(record)
 
     async def take_back(self, record: Record) -> None:
         """Nothing of what was being made is left. Raises GitError."""
@@ -164,6 +164,7 @@ class WorktreeMaker:
             made = await self._entered(replace(record, stage="made"))
             await self._records.put(made)
         except GitError as error:
+            await self._tidy(record)
             await self._records.drop(record.session)
             if error.code in TAKEN:
                 return None
@@ -173,6 +174,9 @@ class WorktreeMaker:
                 await self.take_back(record)
             raise
         return made
+
+    async def _tidy(self, record: Record) -> None:
+        await asyncio.to_thread(self._folders.remove_if_empty, posixpath.dirname(record.path))
 
     async def _entered(self, record: Record) -> Record:
         """Where a branch does not have the folder that the session was opened in, its worktree's root serves."""
@@ -214,7 +218,7 @@ def _told() -> Any:
     try:
         yield
     except GitError as error:
-        raise failed(error.message()) from error
+        raise failed(f"{error.message()} {error.remedy()}") from error
     except NotWritten as error:
         raise failed(text("worktree.notWritten")) from error
 

@@ -145,7 +145,7 @@ class Worktrees:
         try:
             repository = await self._git.discover(local_path(directory) or "")
         except GitError as error:
-            raise failed(error.message()) from error
+            raise failed(f"{error.message()} {error.remedy()}") from error
         key = repository.common if repository is not None else directory
         async with self._locks.setdefault(key, asyncio.Lock()):
             record = await self._maker.make(session, directory, values, hint)
