@@ -197,6 +197,8 @@ class Life:
         self.chats: dict[str, str] = {}
         self.queued: dict[str, str] = {}
         """Acknowledged, by what the message says: its chat."""
+        self.draft: str | None = None
+        """The newest that was acknowledged, of the chat with the queue."""
         self.created: set[str] = set()
         self.disposed: set[str] = set()
         self.seen = {"queued": 0, "worktrees": 0, "servers": 0, "commands": 0}
@@ -268,12 +270,15 @@ class Life:
             if action["type"] == "chat/pendingMessageSet":
                 self.queued[action["message"]["text"]] = envelope["channel"]
                 self.seen["queued"] += 1
+            elif action["type"] == DRAFT:
+                self.draft = max(self.draft or "0", action["draft"]["text"], key=position)
 
     async def check(self, host: HostProcess) -> None:
         reader = await BareClient("reader").open(host.url)
         await reader.initialize()
         await self.sessions_are_there(reader)
         await self.queues_are_there(reader)
+        await self.draft_is_there(reader)
         await self.worktrees_are_whole(reader)
         await reader.close()
         await self.writer.close()
@@ -293,6 +298,10 @@ class Life:
             for text in (text for text, of in self.queued.items() if of == chat):
                 assert (waiting + begun).count(text) == 1, text
             assert "activeTurn" not in state
+
+    async def draft_is_there(self, reader: BareClient) -> None:
+        state = reader.states[self.chats["ahp-session:/talk"]]
+        assert self.draft is None or position(state["draft"]) >= position(self.draft)
 
     async def worktrees_are_whole(self, reader: BareClient) -> None:
         """Each one that git knows is there and clean, each folder is known to git; the host may still be at it."""
