@@ -6,7 +6,7 @@ import shutil
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,8 @@ from innkeeper.providers.acp.profiles import UNKNOWN, found
 from innkeeper.providers.spi import Provider, Surroundings
 from providers.agent_host import Rig, rig
 from providers.codex.conftest import configure
+from providers.copilot_rig import FakeService
+from providers.copilot_rig import keys as service
 from servers.fake_llm.anthropic import FakeAnthropic
 from servers.fake_llm.openai_chat import FakeChat
 from servers.fake_llm.openai_responses import FakeOpenAI
@@ -39,12 +41,12 @@ class AcpHost:
     name: str
     run: Callable[..., Call]
     plans: bool = True
-    prefix: str = "mcp__"
-    """What stands before `memo__echo` in the request; opencode writes `memo_echo`."""
+    names: str = "mcp__{server}__{tool}"
+    """How a tool is called in the model's request."""
 
     def tool(self, server: str, tool: str) -> str:
         """The name in the model's request."""
-        return f"{self.prefix}{server}__{tool}" if self.prefix else f"{server}_{tool}"
+        return self.names.format(server=server, tool=tool)
 
     @property
     def asked(self) -> list[Asked]:
@@ -78,9 +80,11 @@ def simple_program(root: Path, url: str, quirks: str = "") -> str:
 
 @asynccontextmanager
 async def simple_host(root: Path, quirks: str = "", **changes: Any) -> AsyncIterator[AcpHost]:
+    """`keys` are the variables by which the agent is given a login."""
+    keys = changes.pop("keys", ())
     async with FakeOpenAI() as llm:
         program = simple_program(root, llm.url, quirks)
-        make = one(lambda given: found(program, {"PATH": ""})[0])
+        make = one(lambda given: replace(found(program, {"PATH": ""})[0], keys=keys))
         async with rig(root, make, program=program, **changes) as host:
             yield AcpHost(host, llm, UNKNOWN.name, lambda command, **more: call("shell", command=command, **more))
 
@@ -139,7 +143,20 @@ async def opencode_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
         make = one(lambda given: found(program, {"PATH": ""})[0])
         async with rig(root, make, more=more, **changes) as host:
             run = lambda command, **more: call("bash", command=command, description="do", **more)  # noqa: E731
-            yield AcpHost(host, llm, "opencode", run, prefix="")
+            yield AcpHost(host, llm, "opencode", run, names="{server}_{tool}")
+
+
+@asynccontextmanager
+async def copilot_host(root: Path, **changes: Any) -> AsyncIterator[AcpHost]:
+    program = npm_program("copilot")
+    if program is None:
+        pytest.skip("npm's @github/copilot is not installed")
+    async with FakeService() as llm:
+        more = {**service(llm), "COPILOT_OFFLINE": "true", **changes.pop("more", {})}
+        make = one(lambda given: found(program, {"PATH": ""})[0])
+        async with rig(root, make, more=more, **changes) as host:
+            run = lambda command, **more: call("bash", command=command, description="do", **more)  # noqa: E731
+            yield AcpHost(host, llm, "copilot-acp", run, names="{server}-{tool}")
 
 
 HOSTS: dict[str, Callable[..., Any]] = {
@@ -147,8 +164,8 @@ HOSTS: dict[str, Callable[..., Any]] = {
     "claude-agent-acp": claude_host,
     "codex-acp": codex_host,
 }
-ENABLING: dict[str, Callable[..., Any]] = {**HOSTS, "opencode": opencode_host}
-"""opencode is slow and large: what it is known to get wrong is tried with it, and not the rest."""
+ENABLING: dict[str, Callable[..., Any]] = {**HOSTS, "opencode": opencode_host, "copilot-acp": copilot_host}
+"""Two more that are slow and large: enablement is tried with them, and not the rest."""
 
 
 @pytest.fixture(autouse=True)

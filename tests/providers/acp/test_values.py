@@ -1,6 +1,7 @@
 """What an agent says by ACP, as values: whose call it is, which option is chosen, what a prompt is made of."""
 
 import base64
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from innkeeper.providers.acp import provider
+from innkeeper.providers.acp.choosing import Offered, Step
 from innkeeper.providers.acp.content import prompt_of
 from innkeeper.providers.acp.known import Known, learnt, load, store
 from innkeeper.providers.acp.permissions import ALLOW, REJECT, _option, intent_of
-from innkeeper.providers.acp.profiles import KNOWN, UNKNOWN, found
+from innkeeper.providers.acp.profiles import KNOWN, UNKNOWN, found, version_of
 from innkeeper.providers.acp.updates import Call, Server, Updates, tool_of
 from innkeeper.providers.spi import Surroundings, ToolCompleted, ToolStarted
 
@@ -124,12 +126,65 @@ def test_what_an_agent_offers_is_kept_for_the_next_time(tmp_path: Path) -> None:
             {"category": "mode", "options": [{"value": "plan", "name": "Plan"}]},
         ]
     }
-    known = learnt(options, Known())
-    assert known == Known((("m", "M"),), (("plan", "Plan"),))
+    known = learnt(options, "1.0", Known())
+    assert known == Known((("m", "M"),), (("plan", "Plan"),), "1.0")
+    assert learnt({}, None, known) == known, "what it does not say stays"
     store(tmp_path / "new", known)
     assert load(tmp_path / "new") == known and load(tmp_path) == Known()
     (tmp_path / "known.json").write_text("[1")
     assert load(tmp_path) == Known()
+
+
+MODES = {"modes": {"currentModeId": "ask", "availableModes": [{"id": "ask"}, {"id": "https://x/modes#plan"}]}}
+OPTIONS = {
+    "configOptions": [
+        {"id": "m", "category": "model", "currentValue": "a", "options": [{"value": "a"}, {"value": "b"}]},
+        {"id": "o", "category": "mode", "currentValue": "plan", "options": [{"value": "plan"}, {"value": "act"}]},
+    ]
+}
+
+
+def test_a_mode_is_set_where_it_is_offered_and_left_for_what_the_session_began_with() -> None:
+    chosen = Offered(MODES)
+    assert chosen.step("mode", None) is None and chosen.step("mode", "yolo") is None
+    assert chosen.step("mode", "plan") == Step(None, "https://x/modes#plan")
+    chosen.was_set("mode", "https://x/modes#plan")
+    assert chosen.step("mode", "plan") is None and chosen.step("mode", None) == Step(None, "ask")
+    chosen.heard({"sessionUpdate": "current_mode_update", "currentModeId": "ask"})
+    assert chosen.step("mode", None) is None, "the agent has left it by itself"
+    assert Offered({}).step("mode", "plan") is None and Offered({}).plan is None
+
+
+def test_an_option_is_set_by_its_own_id_and_a_session_that_is_taken_up_in_plan_mode_began_elsewhere() -> None:
+    chosen = Offered({**MODES, **OPTIONS})
+    assert chosen.step("mode", None) == Step("o", "act") and chosen.step("mode", "plan") is None
+    assert chosen.step("model", "b") == Step("m", "b") and chosen.step("model", None) is None
+    changed = {"sessionUpdate": "config_option_update", "configOptions": [{"category": "model", "currentValue": "b"}]}
+    chosen.heard(changed)
+    assert chosen.step("model", "b") is None and chosen.step("model", None) == Step("m", "a")
+    assert Offered(OPTIONS, "act").step("mode", None) == Step("o", "act"), "the agent's first mode is not wanted"
+
+
+def test_the_version_of_an_agent_is_known_before_it_runs_where_npm_says_it(tmp_path: Path) -> None:
+    """M7.8: `innkeeper doctor` starts nothing."""
+    package = tmp_path / "node_modules" / "agent"
+    (package / "dist").mkdir(parents=True)
+    (package / "dist" / "index.js").write_text("")
+    (tmp_path / "node_modules" / "package.json").write_text('{"version": "9"}')
+    program = tmp_path / "agent"
+    program.symlink_to(package / "dist" / "index.js")
+    assert version_of(os.fspath(program)) is None, "a package without a program is another one"
+    (package / "package.json").write_text('{"version": "1.2.3", "bin": {"agent": "dist/index.js"}}')
+    assert version_of(os.fspath(program)) == "1.2.3" and version_of("") is None
+
+
+def test_a_person_is_told_to_sign_in_where_the_agent_looks() -> None:
+    """Issue 6 §5: a login in the person's own folder is of no use to an agent that has one of the host's."""
+    adapter = next(one for one in KNOWN if one.name == "claude-acp")
+    told = adapter.signing_in(Path("/a b"), share_login=False)
+    assert told == "CLAUDE_CONFIG_DIR='/a b/claude' claude auth login"
+    assert adapter.signing_in(Path("/a b"), share_login=True) == "claude auth login"
+    assert UNKNOWN.signing_in(Path("/a b"), share_login=False) == ""
 
 
 def test_without_any_agent_one_is_listed_that_says_how_to_get_one(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ Rules
 * Constructing it starts nothing and imports nothing of the SDK; looking for the program is looking on the PATH.
 * Models and modes are what the agent reported in its last session; before it has run, its own default is offered and
   nothing is made up.
+* Whether it has a login is what it said when it was asked to do something; a session may always be tried.
 """
 
 import asyncio
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.protocol.root.state import AgentInfo, SessionModelInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 from innkeeper.providers.acp.known import Known, learnt, load, store
-from innkeeper.providers.acp.profiles import Profile
+from innkeeper.providers.acp.profiles import Profile, version_of
 from innkeeper.providers.spi import Backing, Inspection, ProviderError, SessionOpening, Surroundings, Unavailable
 from innkeeper.texts import text
 
@@ -36,6 +37,7 @@ class AcpProvider:
         self._profile = profile
         self._directory = given.directory / profile.name
         self._known: Known | None = None
+        self._logged_out = False
         self._changed: Callable[[], None] = lambda: None
         self._storing: set[asyncio.Task[None]] = set()
 
@@ -66,6 +68,10 @@ class AcpProvider:
         if program is None or not Path(program).is_file():
             reason = text("error.AGENT_BINARY_MISSING.meaning", agent=agent)
             return Unavailable("AGENT_BINARY_MISSING", reason, self._profile.install)
+        if self._logged_out:
+            how = self._profile.signing_in(self._directory, share_login=self._given.share_login)
+            reason = text("error.AGENT_LOGIN_MISSING.meaning", agent=agent)
+            return Unavailable("AGENT_LOGIN_MISSING", reason, how or text("acp.signIn"))
         return None
 
     def watch(self, changed: Callable[[], None]) -> None:
@@ -94,12 +100,12 @@ class AcpProvider:
 
     async def open_session(self, opening: SessionOpening) -> "AcpSession":
         missing = self.unavailable
-        if missing is not None:
-            raise ProviderError(missing.code, f"{missing.reason} {missing.remedy}")
+        if missing is not None and missing.code != "AGENT_LOGIN_MISSING":
+            raise ProviderError(missing.code, text("agent.unavailable", reason=missing.reason, remedy=missing.remedy))
         await asyncio.to_thread(importlib.import_module, "acp")
         from innkeeper.providers.acp.session import AcpSession
 
-        session = AcpSession(opening, self._given, self._profile, self._directory, self._learn)
+        session = AcpSession(opening, self._given, self._profile, self._directory, self)
         try:
             await session.start()
         except BaseException:
@@ -112,25 +118,20 @@ class AcpProvider:
             await asyncio.wait(self._storing)
 
     def inspect(self) -> Inspection:
-        """The agent's own version is said when it runs."""
+        """The agent's own version is what npm says of it, else what it said when it ran."""
         from importlib import metadata
 
         try:
             sdk = metadata.version(PACKAGE)
         except metadata.PackageNotFoundError:
             sdk = ""
-        version = self._remembered().version
+        version = version_of(self._profile.program or "") or self._remembered().version
         return Inspection({PACKAGE: sdk, self._profile.name: version or ""}, version in self._profile.tested)
 
-    # -- inside --------------------------------------------------------------------------------------------------
+    # -- what its sessions report --------------------------------------------------------------------------------
 
-    def _remembered(self) -> Known:
-        if self._known is None:
-            self._known = load(self._directory)
-        return self._known
-
-    def _learn(self, options: Mapping[str, Any]) -> None:
-        found = learnt(options, self._remembered())
+    def learnt(self, options: Mapping[str, Any], version: str | None) -> None:
+        found = learnt(options, version, self._remembered())
         if found == self._known:
             return
         self._known = found
@@ -138,6 +139,18 @@ class AcpProvider:
         self._storing.add(task)
         task.add_done_callback(self._storing.discard)
         self._changed()
+
+    def signed_in(self, found: bool) -> None:
+        if self._logged_out is found:
+            self._logged_out = not found
+            self._changed()
+
+    # -- inside --------------------------------------------------------------------------------------------------
+
+    def _remembered(self) -> Known:
+        if self._known is None:
+            self._known = load(self._directory)
+        return self._known
 
     def _model(self, id: str, name: str) -> SessionModelInfo:
         return {"id": id, "provider": self._profile.name, "name": name}

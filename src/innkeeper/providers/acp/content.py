@@ -5,12 +5,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import PurePath
 from typing import Any, Final, cast
 
-from innkeeper.protocol.chat.state import Message, ToolCallResult, ToolResultContent, Turn
+from innkeeper.protocol.chat.state import Message, ToolCallResult, ToolResultContent
 from innkeeper.texts import text
 from innkeeper.wire.json import encode
 
 CHARACTERS: Final = 256 * 1024
-PREFACE_CHARACTERS: Final = 60_000
 ERROR_CHARACTERS: Final = 2000
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
@@ -54,18 +53,6 @@ def _embedded(label: str, attachment: Mapping[str, Any], pictures: bool, embedde
         resource = {"uri": f"attachment:///{label}", "text": found, "mimeType": kind or "text/plain"}
         return {"type": "resource", "resource": resource}
     return words(f"{label}:\n{found}")
-
-
-def preface(context: Sequence[Turn], history: Sequence[Turn]) -> str | None:
-    """What was said before, for an agent that has nothing of it: the newest of it where it is long."""
-    said: list[str] = []
-    for turn in (*context, *history):
-        said.append(f"User: {turn['message'].get('text', '')}")
-        answer = "".join(str(part.get("content", "")) for part in turn["responseParts"] if part["kind"] == "markdown")
-        if answer:
-            said.append(f"Assistant: {answer}")
-    kept = "\n\n".join(said)[-PREFACE_CHARACTERS:]
-    return f"<earlier_conversation>\n{kept}\n</earlier_conversation>" if said else None
 
 
 def shown_content(content: Iterable[Mapping[str, Any]]) -> list[ToolResultContent]:

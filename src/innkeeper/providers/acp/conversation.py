@@ -2,28 +2,32 @@
 
 Rules
 * A session is taken up again where the agent can (`session/resume`, else `session/load`); where it cannot, or where it
-  knows more than the chat does, a new one is begun and told what was said.
+  knows more than the chat does, a new one is begun and told what was said. One that wants a login first is kept.
 * What the agent replays of a session that it loads is no news and is not listened to.
 * A cancelled turn is cancelled at once; an agent that does not stop in `STOP_SECONDS` is left to the session, which
   ends its process.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from innkeeper.providers.acp.content import preface, prompt_of, words
+from innkeeper.providers.acp.choosing import Offered, Options
+from innkeeper.providers.acp.content import prompt_of, words
 from innkeeper.providers.acp.permissions import decide
 from innkeeper.providers.acp.profiles import Profile
 from innkeeper.providers.acp.updates import Server, Updates
 from innkeeper.providers.acp.wire import Failed, Gone, Peer, Update, blocks
 from innkeeper.providers.spi import Backing, Notice, ProviderError, TurnOutput, TurnRequest
+from innkeeper.providers.telling import earlier
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
 
 STOP_SECONDS: Final = 0.8
+TOLD_SECONDS: Final = 0.5
 LOGIN_NEEDED: Final = -32000
 GO_ON: Final = "You were interrupted. Go on with what you were doing."
 
@@ -35,15 +39,14 @@ class Conversation:
         self.id: str | None = None
         self.last: str | None = None
         self.busy = asyncio.Lock()
-        self.options: Mapping[str, Any] = {}
-        """What the agent offers to choose: its answer to a new or loaded session."""
+        self.options: Options = {}
+        self.offered = Offered(self.options)
         self.turn: _Turn | None = None
         self.stuck = False
         self._profile = profile
         self._cwd = cwd
         self._peer: Peer | None = None
         self._told = ""
-        self._chosen: dict[str, str] = {}
 
     def remember(self, backing: Backing | None) -> None:
         if self.id is None and backing and isinstance(backing.get("session"), str):
@@ -61,40 +64,36 @@ class Conversation:
             self.id = self._peer = None
         if self.id is not None and (self._peer is peer or await self._taken_up(peer)):
             return []
-        self.id, self._told, self._chosen = None, "", {}
+        self.id, self._told = None, ""
         if await self._forked(peer, request):
             return []
         answer = await peer.call(
             peer.agent.new_session(cwd=self._cwd, mcp_servers=peer.servers(), **_meta(self._profile))
         )
         self._is(peer, answer.session_id, answer)
-        await self._first_mode(peer)
-        before = preface(request.context, request.history)
-        return [words(before)] if before is not None else []
+        before = earlier((*request.context, *request.history))
+        return [words(f"<earlier_conversation>\n{before}\n</earlier_conversation>")] if before else []
 
-    async def choose(self, peer: Peer, category: str, value: str | None) -> None:
-        """Set a mode or model, where the agent offers it; what it does not offer is not set."""
-        option = next((o for o in self.options.get("configOptions") or () if o.get("category") == category), None)
-        modes = (self.options.get("modes") or {}).get("availableModes") or ()
-        if value is None or self._chosen.get(category) == value or self.id is None:
+    async def choose(self, peer: Peer, category: str, wanted: str | None) -> None:
+        """Set the mode or model; None is what the session began with."""
+        step = self.offered.step(category, wanted)
+        if step is None or self.id is None:
             return
         try:
-            if option is not None and value in choices(option):
-                await peer.call(peer.agent.set_config_option(str(option["id"]), self.id, value))
-            elif category == "mode" and any(mode.get("id") == value for mode in modes):
-                await peer.call(peer.agent.set_session_mode(self.id, value))
+            if step.option is not None:
+                await peer.call(peer.agent.set_config_option(step.option, self.id, step.value))
             else:
-                return
+                await peer.call(peer.agent.set_session_mode(self.id, step.value))
         except Failed as error:
             log.warning("%s does not take %s: %d", self._profile.name, category, error.code)
             return
-        self._chosen[category] = value
+        self.offered.was_set(category, step.value)
 
     async def prompt(self, peer: Peer, request: TurnRequest, turn: "_Turn", said: list[Any]) -> None:
         """One turn. Raises ProviderError, Failed and Gone."""
         assert self.id is not None
         gone_on = request.resumed and self.last == request.turn_id
-        self.last, self.turn = request.turn_id, turn
+        self.last, self.turn, turn.offered = request.turn_id, turn, self.offered
         parts = [*said, *self._instructed(request), *self._message(peer, request, gone_on)]
         peer.listen(self.id, turn)
         asking = asyncio.ensure_future(peer.call(peer.agent.prompt(session_id=self.id, prompt=blocks(parts)), None))
@@ -154,11 +153,11 @@ class Conversation:
             else:
                 return False
         except Failed as error:
+            if error.code == LOGIN_NEEDED:
+                raise
             log.info("%s does not take a session up again: %d", self._profile.name, error.code)
             return False
         self._is(peer, self.id, answer)
-        self._chosen = {}
-        await self._first_mode(peer)
         return True
 
     async def _forked(self, peer: Peer, request: TurnRequest) -> bool:
@@ -173,17 +172,17 @@ class Conversation:
                     session_id=str(source["session"]), cwd=self._cwd, mcp_servers=peer.servers(), **_meta(self._profile)
                 )
             )
-        except Failed:
+        except Failed as error:
+            if error.code == LOGIN_NEEDED:
+                raise
             return False
         self._is(peer, answer.session_id, answer)
         return True
 
-    async def _first_mode(self, peer: Peer) -> None:
-        await self.choose(peer, "mode", self._profile.first_mode)
-
     def _is(self, peer: Peer, id: str, answer: Any) -> None:
         self.id, self._peer = id, peer
         self.options = answer.model_dump(mode="json", by_alias=True, exclude_none=True) if answer is not None else {}
+        self.offered = Offered(self.options, self._profile.first_mode)
 
 
 class _Turn:
@@ -193,35 +192,42 @@ class _Turn:
         self.output = output
         self.updates = updates
         self.over = asyncio.Event()
+        self.offered: Offered | None = None
+        self._news = asyncio.Event()
         self._cwd = cwd
 
     def update(self, update: Update) -> None:
         self.updates.take(update)
+        if self.offered is not None:
+            self.offered.heard(update)
+        self._news.set()
 
     async def permission(self, call: Update, options: Sequence[Update]) -> str | None:
-        """A turn that is over answers nothing any more."""
-        asking = asyncio.ensure_future(decide(self.output, self.updates, call, options, self._cwd))
+        """A turn that is over answers nothing any more; what cannot be asked is not allowed."""
+        asking = asyncio.ensure_future(self._decided(call, options))
         over = asyncio.ensure_future(self.over.wait())
-        await asyncio.wait([asking, over], return_when=asyncio.FIRST_COMPLETED)
-        over.cancel()
-        if not asking.done():
-            asking.cancel()
+        try:
+            await asyncio.wait([asking, over], return_when=asyncio.FIRST_COMPLETED)
+            return asking.result() if asking.done() and not self.over.is_set() else None
+        except Exception:
+            log.exception("a question of the agent could not be put, so it is denied")
             return None
-        return None if self.over.is_set() else asking.result()
+        finally:
+            asking.cancel()
+            over.cancel()
+
+    async def _decided(self, call: Update, options: Sequence[Update]) -> str | None:
+        """Some agents ask about a call a moment before they tell of it, and only what they tell says whose it is."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(TOLD_SECONDS):
+                while str(call.get("toolCallId")) not in self.updates.calls:
+                    self._news.clear()
+                    await self._news.wait()
+        return await decide(self.output, self.updates, call, options, self._cwd)
 
 
 def turn_of(output: TurnOutput, turn_id: str, servers: Sequence[Server], cwd: str) -> _Turn:
     return _Turn(output, Updates(output.emit, turn_id, servers), cwd)
-
-
-def choices(option: Mapping[str, Any]) -> list[str]:
-    """The values of a configuration option, grouped or not."""
-    found: list[str] = []
-    for one in option.get("options") or ():
-        found.extend(str(inner["value"]) for inner in one.get("options") or () if "value" in inner)
-        if "value" in one:
-            found.append(str(one["value"]))
-    return found
 
 
 def _meta(profile: Profile) -> Mapping[str, Any]:

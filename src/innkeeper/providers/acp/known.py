@@ -1,12 +1,14 @@
-"""What an agent reported the last time it ran: models and modes. A cache; what cannot be read is nothing known."""
+"""What an agent reported when it last ran: version, models, modes. A cache; what cannot be read is nothing known."""
 
 import logging
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
+from innkeeper.providers.acp.choosing import MODE, entries, modes_of
 from innkeeper.wire.json import JsonError, decode, encode
 
 log = logging.getLogger(__name__)
@@ -25,26 +27,15 @@ class Known:
     version: str | None = None
 
 
-def learnt(options: Mapping[str, Any], before: Known) -> Known:
+def learnt(options: Mapping[str, Any], version: str | None, before: Known) -> Known:
     """What the answer to a new or loaded session offers to choose; what it does not say stays."""
-    models = modes = None
+    models, modes = before.models, tuple(modes_of(options)) or before.modes
     for option in options.get("configOptions") or ():
         if option.get("category") == "model":
-            models = tuple(_choices(option.get("options") or ()))
-        elif option.get("category") == "mode":
-            modes = tuple(_choices(option.get("options") or ()))
-    available = (options.get("modes") or {}).get("availableModes") or ()
-    if modes is None and available:
-        modes = tuple((str(mode.get("id")), str(mode.get("name") or mode.get("id"))) for mode in available)
-    return Known(before.models if models is None else models, before.modes if modes is None else modes, before.version)
-
-
-def _choices(options: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, str]]:
-    for one in options[:MOST]:
-        if "value" in one:
-            yield str(one["value"]), str(one.get("name") or one["value"])
-        else:
-            yield from _choices(one.get("options") or ())
+            models = tuple(islice(entries(option), MOST))
+        elif option.get("category") == MODE:
+            modes = tuple(islice(entries(option), MOST))
+    return Known(models, modes, version or before.version)
 
 
 def load(directory: Path) -> Known:
@@ -54,14 +45,15 @@ def load(directory: Path) -> Known:
         return Known()
     if not isinstance(found, Mapping):
         return Known()
-    return Known(_pairs(found.get("models")), _pairs(found.get("modes")))
+    version = found.get("version")
+    return Known(_pairs(found.get("models")), _pairs(found.get("modes")), version if isinstance(version, str) else None)
 
 
 def store(directory: Path, known: Known) -> None:
     part = directory / f".{FILE}.part"
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        part.write_bytes(encode({"models": known.models, "modes": known.modes}))
+        part.write_bytes(encode({"version": known.version, "models": known.models, "modes": known.modes}))
         os.replace(part, directory / FILE)
     except OSError as error:
         log.warning("%s cannot be written: %s", directory / FILE, type(error).__name__)

@@ -27,7 +27,8 @@ async def decide(
     call.asked = True
     title = str(asked.get("title") or call.name)
     given = encode(call.input).decode() if call.input is not None else None
-    answer = await output.confirm(call.id, Confirmation(title, title, given, intent=intent_of(call, cwd)))
+    confirmation = Confirmation(title, title, given, intent=intent_of(call, cwd))
+    answer = await output.confirm(call.id, confirmation, subagent=call.subagent)
     changed = answer.edited_input is not None
     call.runs = answer.approved and not changed
     return _option(options, ALLOW if call.runs else REJECT)

@@ -4,10 +4,13 @@ Rules
 * What holds for every agent is not here. An agent that is not known is driven as the most careful of them: a process of
   its own for each session, started again when what is on has changed.
 * `home` are variables by which an agent is given a folder of the host's for what it keeps; `settings` silence telemetry
-  and updates; `keys` are the variables of the host by which a person gives it a login.
+  and updates; `keys` are the variables of the host by which a person gives it a login, `methods` the agent's own names
+  of the ways to sign in with one of them, where it wants to be told.
 """
 
+import json
 import os
+import shlex
 import shutil
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -28,6 +31,7 @@ class Profile:
     home: Mapping[str, str] = field(default_factory=dict)
     settings: Mapping[str, str] = field(default_factory=dict)
     keys: tuple[str, ...] = ()
+    methods: Mapping[str, str] = field(default_factory=dict)
     meta: Mapping[str, Any] = field(default_factory=dict)
     """`_meta` of a new session: the adapter's own options."""
     follows_lists: bool = False
@@ -38,6 +42,13 @@ class Profile:
     """Versions that the tests have run with."""
     program: str | None = None
     """The path, where it was found."""
+
+    def signing_in(self, directory: Path, *, share_login: bool) -> str:
+        """The command line by which a person signs in where the agent that the host runs looks for it."""
+        if share_login or not self.login:
+            return self.login
+        homes = (f"{name}={shlex.quote(os.fspath(directory / folder))}" for name, folder in self.home.items())
+        return " ".join((*homes, self.login))
 
 
 KNOWN: Final[tuple[Profile, ...]] = (
@@ -66,6 +77,7 @@ KNOWN: Final[tuple[Profile, ...]] = (
         login="codex login",
         home={"CODEX_HOME": "codex"},
         keys=("OPENAI_API_KEY", "CODEX_API_KEY"),
+        methods={"codex-api-key": "CODEX_API_KEY", "openai-api-key": "OPENAI_API_KEY"},
         first_mode="auto",
         tested=frozenset({"0.16.0"}),
     ),
@@ -79,6 +91,7 @@ KNOWN: Final[tuple[Profile, ...]] = (
         home={"GEMINI_CLI_HOME": "gemini"},
         settings={"GEMINI_CLI_NO_RELAUNCH": "true", "GEMINI_TELEMETRY_ENABLED": "false"},
         keys=("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GEMINI_BASE_URL"),
+        methods={"gemini-api-key": "GEMINI_API_KEY"},
         follows_lists=True,
     ),
     Profile(
@@ -107,13 +120,21 @@ KNOWN: Final[tuple[Profile, ...]] = (
         name="copilot-acp",
         title="Copilot CLI (ACP)",
         programs=("copilot",),
-        arguments=("--acp",),
+        arguments=("--acp", "--no-auto-update", "--disable-builtin-mcps", "--disable-client-telemetry"),
         install="npm install -g @github/copilot",
         login="copilot login",
-        home={"COPILOT_HOME": "copilot"},
+        home={"COPILOT_HOME": "copilot", "GH_CONFIG_DIR": "gh"},
         settings={"COPILOT_AUTO_UPDATE": "false"},
-        keys=("COPILOT_GITHUB_TOKEN", "GH_TOKEN"),
+        keys=(
+            "COPILOT_GITHUB_TOKEN",
+            "GH_TOKEN",
+            "COPILOT_MODEL",
+            "COPILOT_OFFLINE",
+            "COPILOT_CACHE_HOME",
+            *(f"COPILOT_PROVIDER_{name}" for name in ("BASE_URL", "TYPE", "WIRE_API", "API_KEY", "BEARER_TOKEN")),
+        ),
         follows_lists=True,
+        tested=frozenset({"1.0.102"}),
     ),
 )
 
@@ -142,3 +163,15 @@ def _which(profile: Profile, environment: Mapping[str, str]) -> str | None:
 
 def _at(profile: Profile, program: str) -> Profile:
     return replace(profile, program=program)
+
+
+def version_of(program: str) -> str | None:
+    """What npm wrote beside the program; None where it is not known without starting it."""
+    for folder in list(Path(program).resolve().parents)[:3]:
+        try:
+            found = json.loads((folder / "package.json").read_bytes())
+        except (OSError, ValueError):
+            continue
+        if isinstance(found, dict) and found.get("bin") and found.get("version"):
+            return str(found["version"])
+    return None

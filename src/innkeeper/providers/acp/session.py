@@ -5,34 +5,41 @@ Rules
   session of the agent begins or is taken up; when it is another, the process is started again as soon as no turn runs.
 * What is taken away loses its endpoint at once: it is refused, and an agent that listens is told that its list is
   empty.
-* A process that does not stop when it is told to is ended; the next turn has a new one.
+* A process that does not stop when it is told to, that is lost, or that wants a login is ended; the next turn has a new
+  one, which finds a login that was made meanwhile.
+* Of the ways to sign in that an agent has, the host goes those that take nothing but a key of its environment, and none
+  where the person's own folders would be written.
 """
 
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.endpoints import CallSigns, EndpointOffer
-from innkeeper.ports.mcp import McpRefused, ServerTools
+from innkeeper.ports.mcp import ServerTools
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import Message
+from innkeeper.providers.acp.choosing import PLAN
 from innkeeper.providers.acp.conversation import LOGIN_NEEDED, Conversation, turn_of
 from innkeeper.providers.acp.launch import command
 from innkeeper.providers.acp.profiles import Profile
 from innkeeper.providers.acp.updates import Server
-from innkeeper.providers.acp.wire import Failed, Gone, Peer
+from innkeeper.providers.acp.wire import PROTOCOL, Failed, Foreign, Gone, Peer
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import (
     BackingChanged,
+    Notice,
     ProviderError,
     SessionOpening,
     Surroundings,
     TurnOutput,
     TurnRequest,
 )
+from innkeeper.providers.telling import ending, exited, failed_to_start, masked, refused, unresponsive
 from innkeeper.texts import text
 from innkeeper.wire.json import encode
 
@@ -43,25 +50,39 @@ PATIENCE_SECONDS: Final = None
 CALL_IDS: Final = ("claudecode/toolUseId", "callId", "toolCallId")
 """Where agents put their id of a call in the request to a server."""
 
-Learnt = Callable[[Mapping[str, Any]], None]
+
+class Reports(Protocol):
+    """What a provider hears from its sessions."""
+
+    def learnt(self, options: Mapping[str, Any], version: str | None) -> None:
+        """What the agent offers to choose, and which it is."""
+        ...
+
+    def signed_in(self, found: bool) -> None:
+        """Whether the agent found a login."""
+        ...
 
 
 class AcpSession:
     def __init__(
-        self, opening: SessionOpening, given: Surroundings, profile: Profile, directory: Path, learnt: Learnt
+        self, opening: SessionOpening, given: Surroundings, profile: Profile, directory: Path, reports: Reports
     ) -> None:
         self._session = opening.session
         self._cwd = opening.directories[0] if opening.directories else str(directory)
         self._given = given
         self._profile = profile
         self._directory = directory
-        self._learnt = learnt
+        self._reports = reports
         self._eligible = opening.customizations
+        self._mounts = Mounts(opening.session, given.gateway, given.endpoints, PATIENCE_SECONDS, self._who)
         self._conversations: dict[str, Conversation] = {}
         self._offered: dict[str, tuple[EndpointOffer, str]] = {}
         self._servers: list[Server] = []
         self._peer: Peer | None = None
+        self._turns = 0
+        """How many turns use the process."""
         self._changing = asyncio.Lock()
+        self._said: set[str] = set()
         self._closed = False
 
     # -- ProviderSession -----------------------------------------------------------------------------------------
@@ -71,19 +92,19 @@ class AcpSession:
         conversation = self._conversations.setdefault(request.chat, Conversation(self._profile, self._cwd))
         conversation.remember(request.backing)
         async with conversation.busy:
+            async with self._changing:
+                await self._serve()
+                peer = await self._ready_peer()
+                self._turns += 1
             try:
-                await self._run(conversation, request, output)
-            except Failed as error:
-                raise self._failure(error) from None
-            except Gone:
-                raise self._exited() from None
-            except TimeoutError:
-                await self._drop()
-                raise self._unresponsive() from None
+                await self._run(peer, conversation, request, output)
+            except (Failed, Gone, TimeoutError) as error:
+                raise await self._failure(peer, error) from None
             finally:
+                self._turns -= 1
                 if conversation.stuck:
                     conversation.stuck = False
-                    await self._drop()
+                    await self._drop(peer)
 
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
         self._eligible = customizations
@@ -98,8 +119,8 @@ class AcpSession:
         if self._closed:
             return
         self._closed = True
-        await self._drop()
-        await self._given.endpoints.withdraw(self._session)
+        await self._drop(self._peer)
+        await self._mounts.close()
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -109,13 +130,14 @@ class AcpSession:
             await self._serve()
             await self._ready_peer()
 
-    async def _run(self, conversation: Conversation, request: TurnRequest, output: TurnOutput) -> None:
-        async with self._changing:
-            await self._serve()
-            peer = await self._ready_peer()
-            said = await conversation.ready(peer, request)
-        self._learnt(conversation.options)
+    async def _run(self, peer: Peer, conversation: Conversation, request: TurnRequest, output: TurnOutput) -> None:
+        said = await self._opened(peer, conversation, request)
+        self._reports.learnt(conversation.options, peer.version)
         output.emit(BackingChanged({**conversation.backing(), "last": request.turn_id}))
+        if self._offered and not peer.takes_servers:
+            self._say_once(output, text("acp.noServers"))
+        if request.config.get("mode") == PLAN and conversation.offered.plan is None:
+            self._say_once(output, text("acp.noPlan"))
         await conversation.choose(peer, "model", _chosen_model(request))
         await conversation.choose(peer, "mode", _chosen_mode(request))
         turn = turn_of(output, request.turn_id, tuple(self._servers), self._cwd)
@@ -124,28 +146,42 @@ class AcpSession:
         finally:
             for call in turn.updates.open_calls():
                 self._given.endpoints.give_up(self._session, call)
+        self._reports.signed_in(True)
+
+    def _say_once(self, output: TurnOutput, what: str) -> None:
+        if what not in self._said:
+            self._said.add(what)
+            output.emit(Notice(what))
+
+    async def _opened(self, peer: Peer, conversation: Conversation, request: TurnRequest) -> list[dict[str, Any]]:
+        """The agent's session is there, with a login if a key of the environment is one."""
+        try:
+            return await conversation.ready(peer, request)
+        except Failed as error:
+            method = self._signing_in(peer) if error.code == LOGIN_NEEDED else None
+            if method is None:
+                raise
+        await peer.call(peer.agent.authenticate(method))
+        return await conversation.ready(peer, request)
+
+    def _signing_in(self, peer: Peer) -> str | None:
+        """The agent's id of a way to sign in by a key that it was given."""
+        if self._given.share_login:
+            return None
+        keys = {name for name in self._profile.keys if self._given.environment.get(name)}
+        for id, variables in peer.logins.items():
+            if self._profile.methods.get(id) in keys or (variables and keys.issuperset(variables)):
+                return id
+        return None
 
     async def _serve(self) -> None:
         """The servers that are on and connected, each with its endpoint; the others have none any more."""
-        withheld = {item.id for item in self._eligible.withheld}
-        try:
-            connected = self._given.gateway.tools(self._session)
-        except McpRefused:
-            connected = ()
-        wanted = {one.customization_id: one for one in connected if one.customization_id not in withheld}
-        for id in [id for id in self._offered if id not in wanted]:
-            del self._offered[id]
-            await self._given.endpoints.withdraw(self._session, id)
-        servers: list[Server] = []
-        for id, server in wanted.items():
-            try:
-                offer = await self._given.endpoints.offer(self._session, id, patience=PATIENCE_SECONDS, who=self._who)
-            except McpRefused as error:
-                log.info("%s: a server is not offered (%s)", self._profile.name, error.code)
-                continue
-            self._offered[id] = (offer, self._address(offer, server))
-            servers.append(Server(offer.name, id, frozenset(tool["name"] for tool in server.tools)))
-        self._servers = servers
+        mounted = await self._mounts.look(self._eligible)
+        self._offered = {server.customization_id: (offer, self._address(offer, server)) for server, offer in mounted}
+        self._servers = [
+            Server(offer.name, server.customization_id, frozenset(tool["name"] for tool in server.tools))
+            for server, offer in mounted
+        ]
 
     def _address(self, offer: EndpointOffer, server: ServerTools) -> str:
         """Another one for another list, where the agent does not read a list twice."""
@@ -157,39 +193,37 @@ class AcpSession:
         """A process that has what is wanted, or has a turn running that it must not be taken from. Raises
         ProviderError."""
         peer = self._peer
-        busy = any(one.turn is not None for one in self._conversations.values())
-        if peer is not None and peer.alive and (busy or peer.served == self._offered):
+        if peer is not None and peer.alive and (self._turns or peer.served == self._offered):
             return peer
-        await self._drop()
+        await self._drop(peer)
         self._peer = await self._spawned()
         return self._peer
 
     async def _spawned(self) -> Peer:
-        given = self._given
+        given, agent = self._given, self._profile.title
         try:
             process = await given.processes.spawn(
                 command(self._profile, given.environment, self._directory, self._cwd, share_login=given.share_login)
             )
         except OSError as error:
-            raise self._not_started(type(error).__name__) from None
+            raise failed_to_start(agent, error.strerror or type(error).__name__) from None
         peer = Peer(process, dict(self._offered))
         try:
             await peer.introduce()
-            if not (peer.capabilities.mcp_capabilities and peer.capabilities.mcp_capabilities.http):
-                log.warning("%s takes no servers over HTTP: none of the host's reach it", self._profile.name)
-        except BaseException as error:
+        except (Failed, Foreign, Gone, TimeoutError) as error:
+            why = await self._not_started(peer, error)
             await peer.close()
-            if isinstance(error, Failed):
-                raise self._failure(error) from None
-            if isinstance(error, Gone | TimeoutError):
-                code = process.exit_code
-                raise self._not_started("no answer" if code is None else f"exit code {code}") from None
+            raise why from None
+        except BaseException:
+            await peer.close()
             raise
         return peer
 
-    async def _drop(self) -> None:
-        peer, self._peer = self._peer, None
+    async def _drop(self, peer: Peer | None) -> None:
+        """This process is over, unless another one has taken its place."""
         if peer is not None:
+            if self._peer is peer:
+                self._peer = None
             await peer.close()
 
     def _who(self, signs: CallSigns) -> Caller | None:
@@ -200,38 +234,47 @@ class AcpSession:
             known = turn.updates.calls.get(str(id)) if id is not None else None
             call = known or turn.updates.matching(signs.tool, signs.arguments)
             if call is not None:
-                return turn.output.caller(call.id)
+                return turn.output.caller(call.id, subagent=call.subagent)
         return running[0].output.caller(str(id or self._given.ids.new())) if len(running) == 1 else None
 
     # -- errors --------------------------------------------------------------------------------------------------
 
-    def _failure(self, error: Failed) -> ProviderError:
+    async def _failure(self, peer: Peer, error: Exception) -> ProviderError:
+        """Why the turn failed; a process that is of no more use is ended."""
         agent = self._profile.title
-        if error.code == LOGIN_NEEDED:
-            why = text("error.AGENT_LOGIN_MISSING.meaning", agent=agent)
-            return ProviderError("AGENT_LOGIN_MISSING", f"{why} {self._profile.login}".strip())
-        return ProviderError(
-            "AGENT_REFUSED", text("error.AGENT_REFUSED.meaning", agent=agent, reason=masked(error.message))
-        )
+        if isinstance(error, Failed) and error.code != LOGIN_NEEDED:
+            return refused(agent, error.message)
+        code = await peer.exit_code() if isinstance(error, Gone) else None
+        await self._drop(peer)
+        match error:
+            case Failed():
+                return self._logged_out()
+            case Gone():
+                return exited(agent, code)
+            case _:
+                return unresponsive(agent)
 
-    def _exited(self) -> ProviderError:
-        code = self._peer.process.exit_code if self._peer is not None else None
-        why = text("error.AGENT_EXITED.meaning", agent=self._profile.title, reason=f"exit code {code}")
-        return ProviderError("AGENT_EXITED", why, resumable=True)
+    async def _not_started(self, peer: Peer, error: Exception) -> ProviderError:
+        agent = self._profile.title
+        match error:
+            case Failed(code=code) if code == LOGIN_NEEDED:
+                return self._logged_out()
+            case Failed(message=message):
+                return failed_to_start(agent, masked(message))
+            case Foreign():
+                lacking = text("acp.protocol", version=PROTOCOL)
+                why = text("error.AGENT_UNSUPPORTED.meaning", agent=agent, missing=lacking)
+                return ProviderError("AGENT_UNSUPPORTED", why)
+            case Gone():
+                return failed_to_start(agent, ending(await peer.exit_code()))
+            case _:
+                return failed_to_start(agent, text("agent.startTimeout"))
 
-    def _unresponsive(self) -> ProviderError:
-        return ProviderError(
-            "AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent=self._profile.title), resumable=True
-        )
-
-    def _not_started(self, reason: str) -> ProviderError:
-        why = text("error.AGENT_START_FAILED.meaning", agent=self._profile.title, reason=reason)
-        return ProviderError("AGENT_START_FAILED", why)
-
-
-def masked(message: str) -> str:
-    """A service's own words, bounded, without what looks like a key."""
-    return " ".join("[key]" if "sk-" in word or "Bearer" in word else word for word in message.split())[:2000]
+    def _logged_out(self) -> ProviderError:
+        self._reports.signed_in(False)
+        why = text("error.AGENT_LOGIN_MISSING.meaning", agent=self._profile.title)
+        how = self._profile.signing_in(self._directory, share_login=self._given.share_login)
+        return ProviderError("AGENT_LOGIN_MISSING", f"{why} {how}".strip())
 
 
 def _chosen_model(request: TurnRequest) -> str | None:
@@ -240,7 +283,7 @@ def _chosen_model(request: TurnRequest) -> str | None:
 
 
 def _chosen_mode(request: TurnRequest) -> str | None:
-    if request.config.get("mode") == "plan":
-        return "plan"
+    if request.config.get("mode") == PLAN:
+        return PLAN
     chosen = request.config.get("agentMode")
     return str(chosen) if chosen else None

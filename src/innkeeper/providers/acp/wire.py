@@ -5,15 +5,18 @@ Rules
   with its tree.
 * What the agent says of a session goes to who listens to that session; what it says of another one is dropped: that is
   how a loaded session's replay is not taken for news.
+* What is no message, or news of a kind that this version of the protocol does not have, is passed over and said once;
+  the SDK would log what is in it. What the agent says is in no log.
+* A connection that is lost is as good as a process that has ended.
 * The host offers the agent no files and no terminals of its own.
 """
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
-import acp
 from acp import schema
 from acp.client.connection import ClientSideConnection
 from acp.exceptions import RequestError
@@ -26,9 +29,16 @@ from innkeeper.wire.limits import Limits
 
 log = logging.getLogger(__name__)
 
+PROTOCOL: Final = 1
+"""The version of the protocol that is spoken here."""
 START_SECONDS: Final = 60.0
 """An agent on Node may have to unpack itself first."""
 CONTROL_SECONDS: Final = 60.0
+GONE_SECONDS: Final = 2.0
+NEWS: Final = "session/update"
+KINDS: Final = 20
+"""How many kinds of what is passed over are said."""
+MALFORMED: Final = -32603
 LINES: Final = Limits(64 * 1024 * 1024, 512)
 
 Update = Mapping[str, Any]
@@ -53,38 +63,90 @@ class Failed(Exception):
         self.message = message
 
 
+class Malformed(Failed):
+    """The agent answered with what is no answer."""
+
+
 class Gone(Exception):
-    """The process has ended."""
+    """The process has ended, or cannot be spoken to any more."""
+
+
+class Foreign(Exception):
+    """The agent speaks another version of the protocol, or none."""
 
 
 class _Pipes:
-    """The SDK's transport over a process of ours."""
+    """The SDK's transport over a process of ours. News of sessions go to their listeners at once, in their order."""
 
-    def __init__(self, process: Process) -> None:
+    def __init__(self, process: Process, listeners: Mapping[str, Listener]) -> None:
+        self.lost = False
+        """Nothing more can be heard or said."""
         self._process = process
+        self._listeners = listeners
         self._lines = process.output()
         self._writing = asyncio.Lock()
+        self._said: set[str] = set()
 
     async def send(self, message: dict[str, Any]) -> None:
         try:
             async with self._writing:
                 await self._process.write(encode(message) + b"\n")
         except (BrokenPipeError, ConnectionResetError):
+            if "method" not in message:
+                return  # an answer that nobody waits for any more
             raise ConnectionError("the agent does not read any more") from None
 
     async def receive(self) -> dict[str, Any] | None:
-        async for line in self._lines:
-            try:
-                message = decode(line, LINES) if line.strip() else None
-            except JsonError:
-                log.warning("agent %d: a line of %d bytes is no message", self._process.pid, len(line))
-                continue
-            if isinstance(message, dict):
-                return message
+        """A request of the agent's, or an answer of its."""
+        try:
+            async for line in self._lines:
+                message = self._message(line) if line.strip() else None
+                if message is None:
+                    continue
+                if "method" not in message or "id" in message:
+                    return message
+                if message["method"] == NEWS:
+                    self._tell(message.get("params"))
+        except BaseException:
+            self.lost = True
+            raise
+        self.lost = True
         return None
 
     async def close(self) -> None:
         return None
+
+    def _message(self, line: bytes) -> dict[str, Any] | None:
+        try:
+            message = decode(line, LINES)
+        except JsonError:
+            message = None
+        if isinstance(message, dict):
+            if isinstance(message.get("method"), str):
+                return message
+            error = message.get("error")
+            if "method" not in message and isinstance(message.get("id"), int) and isinstance(error, dict | None):
+                return message
+        self._once("a line of its output is no message")
+        return None
+
+    def _tell(self, params: object) -> None:
+        try:
+            news = schema.SessionNotification.model_validate(params)
+        except ValueError:
+            self._once(f"news of a kind that is not known here ({_kind(params)}) is passed over")
+            return
+        listener = self._listeners.get(news.session_id)
+        if listener is not None:
+            try:
+                listener.update(_plain(news.update))
+            except Exception:
+                log.exception("agent %d: news could not be taken", self._process.pid)
+
+    def _once(self, what: str) -> None:
+        if what not in self._said and len(self._said) < KINDS:
+            self._said.add(what)
+            log.warning("agent %d: %s", self._process.pid, what)
 
 
 class Peer:
@@ -94,28 +156,36 @@ class Peer:
         self.process = process
         self.served = served
         self.capabilities = schema.AgentCapabilities()
-        self.version = "?"
-        self.logins: Sequence[str] = ()
+        self.version: str | None = None
+        self.logins: Mapping[str, Sequence[str]] = {}
+        """Ways to sign in without a person: their ids, and the variables of the environment that each needs, where it
+        says so."""
         self._listeners: dict[str, Listener] = {}
-        self._connection = ClientSideConnection(_Client(self._listeners), _Pipes(process))  # type: ignore[arg-type]
+        self._pipes = _Pipes(process, self._listeners)
+        self._connection = ClientSideConnection(_Client(self._listeners), self._pipes)  # type: ignore[arg-type]
 
     @property
     def alive(self) -> bool:
-        return self.process.exit_code is None
+        return self.process.exit_code is None and not self._pipes.lost
 
     async def introduce(self) -> None:
-        """Raises Failed, Gone and TimeoutError."""
-        answer = await self.call(
-            self._connection.initialize(
-                protocol_version=acp.PROTOCOL_VERSION,
-                client_capabilities=schema.ClientCapabilities(),
-                client_info=schema.Implementation(name="innkeeper", title="Innkeeper", version=running_version()),
-            ),
-            START_SECONDS,
-        )
+        """Raises Failed, Foreign, Gone and TimeoutError."""
+        try:
+            answer = await self.call(
+                self._connection.initialize(
+                    protocol_version=PROTOCOL,
+                    client_capabilities=schema.ClientCapabilities(plan=schema.PlanCapabilities()),
+                    client_info=schema.Implementation(name="innkeeper", title="Innkeeper", version=running_version()),
+                ),
+                START_SECONDS,
+            )
+        except Malformed:
+            raise Foreign from None
+        if answer.protocol_version != PROTOCOL:
+            raise Foreign
         self.capabilities = answer.agent_capabilities or schema.AgentCapabilities()
-        self.version = answer.agent_info.version if answer.agent_info is not None else "?"
-        self.logins = [method.name for method in answer.auth_methods or ()]
+        self.version = answer.agent_info.version if answer.agent_info is not None else None
+        self.logins = {method.id: _variables(method) for method in answer.auth_methods or ()}
 
     @property
     def agent(self) -> ClientSideConnection:
@@ -130,9 +200,26 @@ class Peer:
             raise Failed(error.code, _message(error)) from None
         except ConnectionError:
             raise Gone("the process has ended") from None
+        except ValueError:
+            raise Malformed(MALFORMED, "its answer is not what the protocol says") from None
+
+    async def exit_code(self) -> int | None:
+        """How the process ended; it may not have been seen yet. None where it goes on."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(GONE_SECONDS):
+                await self.process.wait()
+        return self.process.exit_code
+
+    @property
+    def takes_servers(self) -> bool:
+        """Whether it can be given the host's endpoints."""
+        can = self.capabilities.mcp_capabilities
+        return bool(can and can.http)
 
     def servers(self) -> list[Any]:
-        """The host's endpoints, as a session is given them."""
+        """The host's endpoints, as a session is given them; none where the agent cannot take any."""
+        if not self.takes_servers:
+            return []
         return [
             schema.HttpMcpServer(
                 type="http",
@@ -161,11 +248,6 @@ class _Client:
     def __init__(self, listeners: Mapping[str, Listener]) -> None:
         self._listeners = listeners
 
-    async def session_update(self, session_id: str, update: Any, **more: Any) -> None:
-        listener = self._listeners.get(session_id)
-        if listener is not None:
-            listener.update(_plain(update))
-
     async def request_permission(self, session_id: str, tool_call: Any, options: list[Any], **more: Any) -> Any:
         listener = self._listeners.get(session_id)
         chosen = None
@@ -174,15 +256,6 @@ class _Client:
         if chosen is None:
             return schema.RequestPermissionResponse(outcome=schema.DeniedOutcome(outcome="cancelled"))
         return schema.RequestPermissionResponse(outcome=schema.AllowedOutcome(outcome="selected", option_id=chosen))
-
-    async def ext_method(self, method: str, params: dict[str, Any]) -> dict[str, Any]:
-        raise RequestError.method_not_found(method)
-
-    async def ext_notification(self, method: str, params: dict[str, Any]) -> None:
-        return None
-
-    def on_connect(self, conn: Any) -> None:
-        return None
 
 
 def blocks(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
@@ -194,6 +267,15 @@ def blocks(parts: Sequence[Mapping[str, Any]]) -> list[Any]:
         "resource_link": schema.ResourceContentBlock,
     }
     return [kinds[part["type"]].model_validate(part) for part in parts]
+
+
+def _variables(method: Any) -> Sequence[str]:
+    return [one.name for one in getattr(method, "vars", None) or () if not one.optional]
+
+
+def _kind(params: object) -> str:
+    update = params.get("update") if isinstance(params, Mapping) else None
+    return str(update.get("sessionUpdate"))[:40] if isinstance(update, Mapping) else "?"
 
 
 def _plain(value: Any) -> Mapping[str, Any]:
