@@ -29,6 +29,10 @@ def session(provider: str = "console", offered: list[str] | None = None, **value
         (session("codex", sandbox="danger-full-access"), False, "agentMode"),
         (session("codex", sandbox="workspace-write"), False, None),
         (session("codex", permissionMode="bypassPermissions"), False, None),
+        (session("claude-acp", agentMode="bypassPermissions"), False, "agentMode"),
+        (session("codex-acp", agentMode="full-access"), False, "agentMode"),
+        (session("gemini", agentMode="yolo"), False, "agentMode"),
+        (session("codex-acp", agentMode="auto"), False, None),
         (session("console", permissionMode="bypassPermissions"), False, None),
         ({}, False, None),
         ({"config": {"values": "damaged"}}, False, None),
@@ -40,7 +44,8 @@ def test_full_access_has_three_sources(state: Mapping[str, Any], operator: bool,
 
 
 def test_modes_are_listed_for_the_agents_that_have_one() -> None:
-    assert set(UNRESTRICTED_MODES) == {"claude", "codex"}
+    """Of an agent that speaks ACP, only where it is known what its modes mean."""
+    assert set(UNRESTRICTED_MODES) == {"claude", "codex", "claude-acp", "codex-acp", "gemini"}
 
 
 def test_the_effective_value_counts_where_there_are_more_layers_than_the_sessions() -> None:
@@ -63,6 +68,7 @@ def test_the_effective_value_counts_where_there_are_more_layers_than_the_session
         (session(mode="plan"), None, True, ("read-only", "mode")),
         (session("claude", permissionMode="plan"), None, False, ("read-only", "agentMode")),
         (session("codex", sandbox="read-only"), None, False, ("read-only", "agentMode")),
+        (session("claude-acp", agentMode="plan"), None, False, ("read-only", "agentMode")),
         (session("console", sandbox="read-only"), None, False, ("workspace-write", None)),
         ({}, None, False, ("workspace-write", None)),
     ],

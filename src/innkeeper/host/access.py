@@ -35,6 +35,9 @@ UNRESTRICTED_MODES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = MappingP
     {
         "claude": MappingProxyType({"permissionMode": frozenset({"bypassPermissions"})}),
         "codex": MappingProxyType({"sandbox": frozenset({"danger-full-access"})}),
+        "claude-acp": MappingProxyType({"agentMode": frozenset({"bypassPermissions"})}),
+        "codex-acp": MappingProxyType({"agentMode": frozenset({"full-access"})}),
+        "gemini": MappingProxyType({"agentMode": frozenset({"yolo"})}),
     }
 )
 """Provider -> property of the session's configuration -> values with which the agent itself asks for nothing."""
@@ -43,6 +46,9 @@ READ_ONLY_MODES: Final[Mapping[str, Mapping[str, frozenset[str]]]] = MappingProx
     {
         "claude": MappingProxyType({"permissionMode": frozenset({"plan"})}),
         "codex": MappingProxyType({"sandbox": frozenset({"read-only"})}),
+        "claude-acp": MappingProxyType({"agentMode": frozenset({"plan"})}),
+        "codex-acp": MappingProxyType({"agentMode": frozenset({"read-only"})}),
+        "opencode": MappingProxyType({"agentMode": frozenset({"plan"})}),
     }
 )
 """The same for modes in which the agent changes nothing."""
