@@ -15,6 +15,8 @@ from innkeeper.cli.doctor import checks, parts
 from innkeeper.cli.doctor.checks import Machine
 from innkeeper.mcp.supervision import admission
 from innkeeper.mcp.supervision.admission import Admission
+from innkeeper.providers.spi import Inspection, Unavailable
+from scripted.provider import ScriptedProvider
 
 
 @pytest.fixture
@@ -193,3 +195,54 @@ def test_a_missing_library_fails_and_a_missing_extra_does_not(monkeypatch: pytes
     assert parts.check_libraries().state == "fail"
     (extra,) = parts.check_extras()
     assert (extra.id, extra.state, extra.remedy) == ("extra.x", "ok", "pip install 'innkeeper[x]'")
+
+
+class Agent(ScriptedProvider):
+    """`found` is what looking at it gives, or raises."""
+
+    def __init__(self, name: str, found: Inspection | Exception) -> None:
+        super().__init__(name)
+        self.found = found
+
+    def inspect(self) -> Inspection:
+        if isinstance(self.found, Exception):
+            raise self.found
+        return self.found
+
+
+def test_every_agent_is_shown_with_what_is_known_of_it(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Issue 6 §5, M7.8: also one whose SDK breaks when it is imported, which hides no other."""
+    missing = Agent("gone", RuntimeError())
+    missing.missing = Unavailable("AGENT_BINARY_MISSING", "It is not there.", "npm install -g it")
+    agents = [
+        missing,
+        Agent("broken", AttributeError("a secret of the environment")),
+        Agent("tested", Inspection({"sdk": "1", "agent": "2"}, True)),
+        Agent("newer", Inspection({"sdk": "9", "agent": "2"}, False)),
+        Agent("unknown", Inspection({"sdk": "1", "agent": ""}, False)),
+        Agent("poor", Inspection({"sdk": "1", "agent": "2"}, False, ("Client.ask",))),
+    ]
+    monkeypatch.setattr("innkeeper.app.agents.looked_at", lambda *_: ((agent.name, agent) for agent in agents))
+    found = {check.id.removeprefix("agent."): check for check in parts.check_agents(machine)}
+    assert {name: check.state for name, check in found.items() if check.state != "ok"} == {
+        "gone": "warn",
+        "broken": "warn",
+        "poor": "warn",
+    }
+    assert all(check.remedy for check in found.values() if check.state != "ok")
+    assert (found["gone"].detail, found["gone"].remedy) == ("It is not there.", "npm install -g it")
+    assert "AttributeError" in found["broken"].detail and "secret" not in found["broken"].detail
+    assert found["tested"].detail == "sdk 1, agent 2" and "Client.ask" in found["poor"].detail
+    assert "unverified" in found["newer"].detail and "agent ?: the version is not known" in found["unknown"].detail
+
+
+def test_every_agent_that_can_be_driven_is_shown_on_a_machine_that_has_none(
+    machine: Machine, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Issue 6 §5: each with a reason and a remedy, and nothing of the kind is made by looking."""
+    for name in ("PATH", "HOME", "INNKEEPER_NPM_BIN"):
+        monkeypatch.setenv(name, "/nowhere")
+    found = {check.id.removeprefix("agent."): check for check in parts.check_agents(machine)}
+    assert set(found) == {"console", "claude", "codex", "copilot", "acp"}
+    assert all(check.remedy for check in found.values() if check.state != "ok")
+    assert (found["acp"].state, found["copilot"].state) == ("warn", "warn") and not machine.data.exists()

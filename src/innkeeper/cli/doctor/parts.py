@@ -86,16 +86,19 @@ def check_agents(machine: Machine) -> Iterator[Check]:
     except SettingsInvalid:
         settings = Settings()
     for name, provider in looked_at(settings, machine.data / FOLDER, os.environ):
-        missing = provider.unavailable
-        if missing is not None:
-            yield Check(f"agent.{name}", "warn", missing.reason, missing.remedy)
-        else:
-            yield _inspected(name, provider)
+        try:
+            yield _agent(name, provider)
+        except Exception as error:  # an SDK of another maker that cannot even be imported
+            detail = text("cli.doctor.unknown", reason=type(error).__name__)
+            yield Check(f"agent.{name}", "warn", detail, text("error.AGENT_UNSUPPORTED.remedy"))
 
 
-def _inspected(name: str, provider: "Provider") -> Check:
+def _agent(name: str, provider: "Provider") -> Check:
     from innkeeper.providers.spi import Inspecting
 
+    missing = provider.unavailable
+    if missing is not None:
+        return Check(f"agent.{name}", "warn", missing.reason, missing.remedy)
     if not isinstance(provider, Inspecting):
         return Check(f"agent.{name}", "ok", provider.info["displayName"])
     found = provider.inspect()
@@ -103,9 +106,11 @@ def _inspected(name: str, provider: "Provider") -> Check:
     if found.lacking:
         detail = text("cli.doctor.agent.lacking", versions=versions, parts=", ".join(found.lacking))
         return Check(f"agent.{name}", "warn", detail, text("error.AGENT_UNSUPPORTED.remedy"))
-    return Check(
-        f"agent.{name}", "ok", versions if found.tested else text("cli.doctor.agent.unverified", versions=versions)
-    )
+    if not found.tested:
+        known = all(found.versions.values())
+        said = "cli.doctor.agent.unverified" if known else "cli.doctor.agent.versionUnknown"
+        versions = text(said, versions=versions)
+    return Check(f"agent.{name}", "ok", versions)
 
 
 def _source() -> str:
