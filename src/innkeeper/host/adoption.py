@@ -54,15 +54,12 @@ class Adoption:
         return {"items": [_listed(one, self._taken(name, one.id)) for one in found]}
 
     async def adopt(self, asker: Asker, params: Params) -> object:
-        """A session made of a conversation. Raises RpcError: -32002, -32003, -32008, -32009, -32602."""
+        """A session made of a conversation. Raises RpcError: -32002, -32008, -32009, -32010, -32602."""
         name, provider = self._provider(params)
         transcript, uri = str(params.get("transcript") or ""), str(params.get("session") or "")
         if not is_uri(uri):
             raise bad_params("params.session must be an absolute URI for the new session")
-        if self._core.kind(uri) is not None:
-            raise RpcError(ALREADY_EXISTS, f"{uri[:200]} is taken")
-        if (session := self._taken(name, transcript)) is not None:
-            raise RpcError(ALREADY_EXISTS, f"this conversation is the session {session}")
+        self._refuse_taken(uri, name, transcript)
         of = await _found(provider, transcript, _directory(params))
         try:
             adopted = await provider.read_transcript(transcript, of.directory)
@@ -93,6 +90,7 @@ class Adoption:
             meta[CHAT_CONFIG] = {new.chat: dict(entered.config)}
         state |= {"lifecycle": "ready", "title": title, "chats": [chat_summary(chat)]}
         state["_meta"] = {**state["_meta"], **meta}
+        self._refuse_taken(uri, name, of.id)
         count = self._core.count("session") + 1
         await self._core.commit(
             Create(uri, "session", None, state),
@@ -106,6 +104,13 @@ class Adoption:
         if not isinstance(provider, Adopting):
             raise RpcError(PERMISSION_DENIED, f"conversations of the agent {name} cannot be read by this host")
         return name, provider
+
+    def _refuse_taken(self, uri: str, provider: str, id: str) -> None:
+        """Raises RpcError -32010. Asked again at the last moment: two may adopt at once."""
+        if self._core.kind(uri) is not None:
+            raise RpcError(ALREADY_EXISTS, f"{uri[:200]} is taken")
+        if (session := self._taken(provider, id)) is not None:
+            raise RpcError(ALREADY_EXISTS, f"this conversation is the session {session}")
 
     def _taken(self, provider: str, id: str) -> str | None:
         """The session of this host that the conversation is."""
