@@ -1,7 +1,7 @@
 """The parts of the Copilot provider that need neither the agent nor its SDK."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 from innkeeper.customizations.eligibility import eligible
 from innkeeper.customizations.testing import everything_on
 from innkeeper.ports.questions import Answer
-from innkeeper.providers.copilot import permissions, servers
+from innkeeper.providers.copilot import permissions, runtime, servers
 from innkeeper.providers.copilot.permissions import Permissions, intent_of
 from innkeeper.providers.copilot.servers import Served, Servers, Wanted
 from innkeeper.providers.copilot.turn import Named, Running
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import (
     ActivityChanged,
     InputAnswer,
@@ -159,7 +160,8 @@ async def test_the_agents_own_server_for_github_is_off_and_one_that_is_withheld_
         async def withdraw(self, session: str, server: str | None = None, **_: object) -> None:
             gone.append(str(server))
 
-    found: Any = Servers("s", mcp, Endpoints(), lambda signs: None, 900)  # type: ignore[arg-type]
+    mounts = Mounts("s", mcp, Endpoints(), 900, lambda signs: None)  # type: ignore[arg-type]  # the parts it uses
+    found: Any = Servers(mounts, 900)
     nothing = eligible((), everything_on("s"))
     on = await found.look(nothing)
     assert list(on.configs) == ["memo"] and on.off == servers.BUILT_IN and on.configs["memo"]["timeout"] == 900_000
@@ -169,6 +171,49 @@ async def test_the_agents_own_server_for_github_is_off_and_one_that_is_withheld_
     withheld = SimpleNamespace(withheld=[memo], names_off=lambda: ("memo",), servers=(), plugins=())
     off = await found.look(withheld)
     assert not off.configs and off.off == (*servers.BUILT_IN, "memo") and gone == [on.ids["memo"]]
+
+
+class FakeProcess:
+    """Lives until it is closed, and says nothing."""
+
+    pid, exit_code = 1, None
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+
+    async def output(self) -> AsyncIterator[bytes]:
+        await self.over.wait()
+        return
+        yield b""
+
+    async def wait(self) -> int:
+        await self.over.wait()
+        return 0
+
+    async def close(self) -> None:
+        self.over.set()
+
+
+@pytest.mark.parametrize("hangs", [False, True])
+async def test_a_server_that_is_slow_to_start_does_not_end_the_runtime_of_all_sessions(
+    monkeypatch: pytest.MonkeyPatch, hangs: bool
+) -> None:
+    """Issue 6 §7: unless the runtime does not answer either."""
+    monkeypatch.setattr(runtime, "PING_SECONDS", 0.01)
+    process: Any = FakeProcess()
+    one = runtime.Runtime(process)
+    never = asyncio.Event()
+
+    async def ping() -> None:
+        if hangs:
+            await never.wait()
+
+    one.client = SimpleNamespace(ping=ping)
+    with pytest.raises(ProviderError if hangs else runtime.Refused):
+        await one.ask(never.wait(), seconds=0.01, outside=True)
+    assert one.alive is not hangs
+    one.client = None
+    await one.close()
 
 
 # -- a turn ----------------------------------------------------------------------------------------------------------
@@ -227,9 +272,15 @@ async def test_a_steering_message_is_consumed_once_whichever_is_told_first() -> 
 
 @pytest.mark.parametrize(
     ("status", "code", "resumable"),
-    [(401, "AGENT_LOGIN_MISSING", True), (503, "AGENT_REFUSED", True), (400, "AGENT_REFUSED", False)],
+    [
+        (401, "AGENT_LOGIN_MISSING", True),
+        (403, "AGENT_REFUSED", False),
+        (503, "AGENT_REFUSED", True),
+        (400, "AGENT_REFUSED", False),
+    ],
 )
 async def test_an_error_says_whether_it_is_worth_another_try(status: int, code: str, resumable: bool) -> None:
+    """Who may not is logged in: what the service says of it is told, and no other login asked for."""
     turn, _ = await running()
     turn.heard("session.error", {"message": "no", "statusCode": status}, None, "e")
     turn.heard("session.idle", {}, None, "e")

@@ -103,7 +103,6 @@ class CopilotProvider:
             session=opening.session,
             directories=list(opening.directories) or [await self._empty_directory()],
             folder=self._given.directory / "handed" / name,
-            servers=None,  # type: ignore[arg-type]  # the session brings it
             runtimes=self._runtimes,
             service=self._service,
             learnt=self._learn,

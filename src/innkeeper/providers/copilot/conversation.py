@@ -54,7 +54,6 @@ class Shared:
     directories: Sequence[str]
     folder: Path
     """Of this session alone: what is laid out for the agent."""
-    servers: Servers
     runtimes: Runtimes
     service: Callable[[], Service]
     learnt: Callable[[Any], Awaitable[None]]
@@ -82,8 +81,9 @@ class Open:
 class Conversation:
     """`chat` is the chat's URI."""
 
-    def __init__(self, shared: Shared, chat: str) -> None:
+    def __init__(self, shared: Shared, servers: Servers, chat: str) -> None:
         self._shared = shared
+        self._servers = servers
         self._folder = shared.folder / hashlib.sha256(chat.encode()).hexdigest()[:24]
         self._place: Place | None = None
         self._open: Open | None = None
@@ -184,7 +184,7 @@ class Conversation:
             opened = self._open
             if opened is None or not opened.runtime.alive:
                 return None
-            listed = await opened.served.set(self._shared.servers.now)
+            listed = await opened.served.set(self._servers.now)
             await self._switch_skills(opened)
             return listed
 
@@ -210,7 +210,7 @@ class Conversation:
                 raise ProviderError("sessionGone", text("turn.sessionGone"))
             runtime = await self._shared.runtimes.get()
             given = await asyncio.to_thread(read, handed(request.customizations))
-            wanted = await self._shared.servers.look(request.customizations)
+            wanted = await self._servers.look(request.customizations)
             self._tools.set(request.client_tools)
             mark = self._mark(given, request)
             tell = False
@@ -254,7 +254,7 @@ class Conversation:
         service = self._shared.service()
         model = chosen(request, service)
         options = {
-            **opening(given, folders, self._shared.servers.now, request.instructions),
+            **opening(given, folders, self._servers.now, request.instructions),
             **service.options(model[0]),
             **self._handlers(),
             "on_event": partial(self._heard, self._ear),
@@ -278,7 +278,7 @@ class Conversation:
             raise refused(AGENT, str(error)) from None
         assert known is not None
         self._place = known
-        served = Served(runtime, session, self._shared.servers.now)
+        served = Served(runtime, session, self._servers.now)
         self._open = Open(runtime, session, served, given, mark, model, self._tools.mark)
         await self._shared.learnt(session)
         return tell
@@ -342,13 +342,13 @@ class Conversation:
             raise refused(AGENT, str(error)) from None
 
     def _gated(self, server: str) -> bool:
-        return self._shared.servers.now.gated(server)
+        return self._servers.now.gated(server)
 
     def _named(self, tool: str) -> Named:
         owned = self._tools.named(tool)
         if owned is not None:
             return Named(tool, str(owned.definition.get("title") or tool), {"kind": "client", "clientId": owned.client})
-        wanted = self._shared.servers.now
+        wanted = self._servers.now
         found = wanted.tool(tool)
         if found is None:
             return Named(tool, tool)

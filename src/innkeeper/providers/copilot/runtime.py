@@ -4,7 +4,8 @@ Rules
 * The process is the host's own child (`ports.processes`). It is spoken to over loopback with a secret made for it, by
   the SDK's client, which starts nothing.
 * Every call has a deadline. A runtime that does not answer is ended; all its turns end with it, and the next request
-  starts a new one, in which the conversations are found on disk.
+  starts a new one, in which the conversations are found on disk. What waits for something else, a server that a plugin
+  starts, ends no turn but its own.
 * A version that was not tested is asked for the methods in `METHODS`: one that knows them all is used (M7.8).
 """
 
@@ -21,7 +22,7 @@ from innkeeper.providers.copilot.launch import Launch
 from innkeeper.providers.copilot.sdk import sdk
 from innkeeper.providers.one_process import OneProcess
 from innkeeper.providers.spi import ProviderError
-from innkeeper.providers.telling import exited, failed_to_start, unresponsive
+from innkeeper.providers.telling import ending, exited, failed_to_start, unresponsive
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -49,6 +50,8 @@ METHODS: Final = (
 )
 """Without one of these no turn can be run with enablement as C6 wants it, or no conversation be held."""
 UNKNOWN_METHOD: Final = -32601
+FOREIGN: Final = "protocol version"
+"""What the SDK says where the agent speaks another version of their protocol than it knows."""
 NOBODY: Final = "00000000-0000-4000-8000-000000000000"
 _PORT: Final = re.compile(rb"listening on port (\d+)", re.I)
 
@@ -99,20 +102,28 @@ class Runtime:
         except asyncio.CancelledError:
             raise
         except Exception as error:
+            if FOREIGN in str(error):
+                missing = text("copilot.protocol")
+                raise ProviderError(
+                    "AGENT_UNSUPPORTED", text("error.AGENT_UNSUPPORTED.meaning", agent=AGENT, missing=missing)
+                ) from None
             code = await self._exit_code()
-            reason = text("agent.exitCode", code=code) if code is not None else type(error).__name__
-            raise failed_to_start(AGENT, reason) from None
+            raise failed_to_start(AGENT, ending(code) if code is not None else type(error).__name__) from None
         if (sdk_version() or "", self.version) not in TESTED:
             await self._probe()
 
-    async def ask(self, work: Awaitable[T], *, seconds: float | None = None) -> T:
-        """The answer of the runtime. Raises Refused, and ProviderError where it is gone or does not answer."""
+    async def ask(self, work: Awaitable[T], *, seconds: float | None = None, outside: bool = False) -> T:
+        """The answer of the runtime. Raises Refused, and ProviderError where it is gone or does not answer. With
+        `outside` it may take as long as something else takes: a late answer is Refused while the runtime is there."""
         try:
             async with asyncio.timeout(CONTROL_SECONDS if seconds is None else seconds):
                 return await work
         except TimeoutError:
-            self.give_up()
-            raise unresponsive(AGENT) from None
+            if not outside:
+                self.give_up()
+                raise unresponsive(AGENT) from None
+            await self.answers()
+            raise Refused("no answer in time") from None
         except asyncio.CancelledError:
             raise
         except Exception as error:

@@ -21,12 +21,11 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible
-from innkeeper.ports.endpoints import McpEndpoints, Who
-from innkeeper.ports.mcp import McpGateway, McpRefused
 from innkeeper.providers.brought import brought
 from innkeeper.providers.copilot.install import AGENT
 from innkeeper.providers.copilot.runtime import Refused, Runtime
 from innkeeper.providers.copilot.sdk import rpc
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import ProviderError
 from innkeeper.providers.telling import refused
 from innkeeper.texts import text
@@ -38,6 +37,8 @@ ON: Final = "connected"
 BUILT_IN: Final = ("github-mcp-server",)
 """Servers that the agent starts by itself, with the token of its login, where nobody says no."""
 TRIES: Final = 3
+SERVER_SECONDS: Final = 60.0
+"""How long a server may take to start or end: whatever else is asked about servers waits for it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,32 +66,16 @@ class Wanted:
 class Servers:
     """Of one session of the host: which servers its agent is to have now."""
 
-    def __init__(self, session: str, gateway: McpGateway, endpoints: McpEndpoints, who: Who, patience: float) -> None:
-        self._session = session
-        self._gateway = gateway
-        self._endpoints = endpoints
-        self._who = who
+    def __init__(self, mounts: Mounts, patience: float) -> None:
+        self._mounts = mounts
         self._patience = patience
         self.now = Wanted()
 
     async def look(self, eligible: Eligible) -> Wanted:
         """Ask what is on and connected. What is not has no endpoint any more when this returns."""
-        withheld = {one.id for one in eligible.withheld}
-        try:
-            served = self._gateway.tools(self._session)
-        except McpRefused:
-            served = ()
         configs: dict[str, Mapping[str, Any]] = {}
         ids: dict[str, str] = {}
-        for server in served:
-            id = server.customization_id
-            if id in withheld:
-                await self._endpoints.withdraw(self._session, id)
-                continue
-            try:
-                offer = await self._endpoints.offer(self._session, id, patience=self._patience, who=self._who)
-            except McpRefused:
-                continue
+        for server, offer in await self._mounts.look(eligible):
             configs[offer.name] = {
                 "type": "http",
                 "tools": ["*"],
@@ -98,7 +83,7 @@ class Servers:
                 "headers": dict(offer.headers),
                 "timeout": int(self._patience * 1000),
             }
-            ids[offer.name] = id
+            ids[offer.name] = server.customization_id
         mounted = set(ids.values())
         others = [one for one in eligible.servers if one.id not in mounted]
         found = await asyncio.to_thread(brought, others, eligible.plugins)
@@ -108,6 +93,9 @@ class Servers:
         off = tuple(name for name in (*BUILT_IN, *eligible.names_off()) if name not in configs)
         self.now = Wanted(configs, ids, off, frozenset(own))
         return self.now
+
+    async def close(self) -> None:
+        await self._mounts.close()
 
 
 def _own(config: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -151,7 +139,7 @@ class Served:
         away += [name for name in wanted.off if name not in self._gone and name not in away]
         for name in dict.fromkeys((*away, *again)):
             self._gone.add(name)
-            await self._runtime.ask(self._mcp.disable(rpc().MCPDisableRequest(server_name=name)))
+            await self._ask(self._mcp.disable(rpc().MCPDisableRequest(server_name=name)))
             self._told.pop(name, None)
 
     async def _bring(self, wanted: Wanted) -> None:
@@ -160,14 +148,15 @@ class Served:
             if self._told.get(name) == config:
                 continue
             if self._told.pop(name, None) is not None:
-                await self._runtime.ask(self._mcp.stop_server(shapes.MCPStopServerRequest(server_name=name)))
+                await self._ask(self._mcp.stop_server(shapes.MCPStopServerRequest(server_name=name)))
             given = shapes.MCPSerializableServerConfig.from_dict(config)
-            await self._runtime.ask(
-                self._mcp.start_server(shapes.MCPStartServerRequest(server_name=name, config=given))
-            )
+            await self._ask(self._mcp.start_server(shapes.MCPStartServerRequest(server_name=name, config=given)))
             self._told[name] = config
             self._gone.discard(name)
 
     async def _listed(self) -> dict[str, str]:
-        found = await self._runtime.ask(self._mcp.list())
+        found = await self._ask(self._mcp.list())
         return {str(server.name): str(server.status.value) for server in found.servers}
+
+    async def _ask(self, work: Any) -> Any:
+        return await self._runtime.ask(work, seconds=SERVER_SECONDS, outside=True)

@@ -12,6 +12,7 @@ from innkeeper.protocol.chat.state import Message
 from innkeeper.providers.copilot.conversation import Conversation, Shared
 from innkeeper.providers.copilot.permissions import META
 from innkeeper.providers.copilot.servers import Servers
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import Surroundings, TurnOutput, TurnRequest
 
 PATIENCE_MARGIN: Final = 300.0
@@ -19,16 +20,15 @@ PATIENCE_MARGIN: Final = 300.0
 
 
 class CopilotSession:
-    """It has entered the runtimes of `shared`, and leaves them when it is closed. `shared` is without its servers,
-    which are this object's."""
+    """It has entered the runtimes of `shared`, and leaves them when it is closed."""
 
     def __init__(self, shared: Shared, given: Surroundings, closed: Callable[["CopilotSession"], None]) -> None:
         self._closed = closed
         self._gone = False
-        self._endpoints = given.endpoints
         self.shared = shared
         patience = given.question_seconds + PATIENCE_MARGIN
-        shared.servers = Servers(shared.session, given.gateway, given.endpoints, self._who, patience)
+        mounts = Mounts(shared.session, given.gateway, given.endpoints, patience, self._who)
+        self._servers = Servers(mounts, patience)
         self._chats: dict[str, Conversation] = {}
 
     @property
@@ -37,12 +37,14 @@ class CopilotSession:
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
         self.shared.eligible = request.customizations
-        chat = self._chats.setdefault(request.chat, Conversation(self.shared, request.chat))
+        chat = self._chats.get(request.chat)
+        if chat is None:
+            chat = self._chats[request.chat] = Conversation(self.shared, self._servers, request.chat)
         await chat.run(request, output)
 
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
         self.shared.eligible = customizations
-        await self.shared.servers.look(customizations)
+        await self._servers.look(customizations)
         results = await asyncio.gather(*(chat.reconcile() for chat in self._chats.values()), return_exceptions=True)
         failed = next((one for one in results if isinstance(one, BaseException)), None)
         if failed is not None:
@@ -60,7 +62,7 @@ class CopilotSession:
         self._gone = True
         await asyncio.gather(*(chat.close() for chat in self._chats.values()))
         self._closed(self)
-        await self._endpoints.withdraw(self.shared.session)
+        await self._servers.close()
         await self.shared.runtimes.leave()
         await asyncio.to_thread(shutil.rmtree, self.shared.folder, ignore_errors=True)
 

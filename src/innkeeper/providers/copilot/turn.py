@@ -265,7 +265,7 @@ class Running:
     def _failure(self, data: Event) -> ProviderError:
         status = data.get("statusCode") or self._status
         said = str(data.get("message") or data.get("errorType") or "")
-        if status in (401, 403) or data.get("errorType") in ("authentication", "authorization"):
+        if status == 401 or data.get("errorType") == "authentication":
             why = text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT)
             return ProviderError("AGENT_LOGIN_MISSING", why, resumable=True)
         return refused(AGENT, said, resumable=status in RETRYABLE)
