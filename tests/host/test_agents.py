@@ -2,13 +2,14 @@
 
 import pytest
 
-from innkeeper.providers.spi import Unavailable
-from scripted.provider import ScriptedProvider
+from innkeeper.providers.spi import ProviderError, Unavailable
+from scripted.provider import PROMPTS, ScriptedProvider
 from scripted.world import ROOT, World, text_of
 
 pytestmark = pytest.mark.anyio
 
 MISSING = Unavailable("AGENT_EXTRA_MISSING", "The package is missing.", "pip install it")
+LOGIN = Unavailable("AGENT_LOGIN_MISSING", "It is not signed in.", "sign in")
 
 
 async def test_an_agent_that_cannot_be_had_is_listed_with_the_reason_and_what_helps():
@@ -40,6 +41,48 @@ async def test_what_an_agent_says_later_is_published_and_an_equal_list_is_not():
     assert len(client.actions(ROOT, "root/agentsChanged")) == 1
     await world.close()
     assert agent.ended == 1
+
+
+class SignedOut(ScriptedProvider):
+    """Takes tokens, and has no login."""
+
+    @property
+    def info(self):
+        return {**super().info, "protectedResources": [{"resource": "https://models.example", "required": False}]}
+
+
+@pytest.mark.parametrize(("missing", "reason"), [(LOGIN, "required"), (None, "expired")])
+async def test_where_an_agent_fails_for_want_of_a_login_clients_are_asked_for_a_token(missing, reason, monkeypatch):
+    """AHP §8: also in the middle of a session; the resource is whole, and a token that the host has is not enough."""
+    monkeypatch.setitem(PROMPTS, "login", no_login)
+    agent = SignedOut()
+    world = await World(scripted=agent).start()
+    client = await world.client()
+    _, chat = await client.new_session(provider="scripted")
+    agent.missing = missing
+    await client.turn(chat, "login")
+    notice = await client.until(lambda: client.notices("auth/required"))
+    assert notice == [{"channel": ROOT, "resource": agent.info["protectedResources"][0], "reason": reason}]
+    await world.close()
+
+
+async def test_a_login_that_is_made_elsewhere_is_seen_when_a_session_opens():
+    """Issue 6 §6: the agent's own stored login, made in a terminal."""
+    agent = SignedOut()
+    agent.missing = LOGIN
+    agent.opening = no_login
+    world = await World(scripted=agent).start()
+    client = await world.client()
+    await client.request("createSession", "ahp-session:/1", provider="scripted")
+    await client.until(lambda: client.notices("auth/required"))
+    agent.missing = agent.opening = None
+    await client.new_session("ahp-session:/2", provider="scripted")
+    await client.state(ROOT, lambda s: s["agents"][0]["models"])
+    await world.close()
+
+
+async def no_login(*_):
+    raise ProviderError("AGENT_LOGIN_MISSING", "It is not signed in.")
 
 
 async def test_an_interrupted_turn_is_resumable_where_its_agent_says_so():

@@ -194,6 +194,7 @@ class HostService:
             self._terminals.released(released)
         elif released.kind == "root":
             self._terminals.root_changed(released)
+        self._agents.released(released)
         self._sites.applied(released)
 
     def _chat_released(self, released: Released) -> None:
