@@ -8,11 +8,13 @@ Rules
 import logging
 import posixpath
 import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
-from innkeeper.ports.customizations import EligiblePlugin
+from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, LeafType
 from innkeeper.protocol.uris import local_path
 
 log = logging.getLogger(__name__)
@@ -26,6 +28,34 @@ def local(uri: str, plugin: EligiblePlugin | None = None) -> str | None:
     if plugin is not None and uri.startswith(plugin.uri) and urlsplit(plugin.uri).scheme != "file":
         return posixpath.join(plugin.path, unquote(uri[len(plugin.uri) :]).lstrip("/"))
     return local_path(uri)
+
+
+def located(eligible: Eligible, type: LeafType) -> Iterator[tuple[EligibleLeaf, str]]:
+    """The items of that type that are on this machine, with their paths."""
+    plugins = {plugin.uri: plugin for plugin in eligible.plugins}
+    for leaf in eligible.leaves_of(type):
+        path = local(leaf.uri, plugins.get(leaf.plugin or ""))
+        if path is not None:
+            yield leaf, path
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Instructions in a file; `globs` are the files that they are meant for, none where they always hold."""
+
+    path: str
+    globs: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, leaf: EligibleLeaf, path: str) -> "Rule":
+        definition: Mapping[str, Any] = leaf.definition
+        return cls(path, () if definition.get("alwaysApply") else tuple(map(str, definition.get("globs") or ())))
+
+    def words(self) -> str | None:
+        """What a model is told, as the file reads now; None where there is nothing. Blocks."""
+        found = words_of(self.path)
+        about = f" (for files that match {', '.join(self.globs)})" if self.globs else ""
+        return f"Instructions from {self.path}{about}:\n\n{found}" if found else None
 
 
 def safe(name: str) -> str:

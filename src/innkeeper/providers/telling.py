@@ -28,15 +28,19 @@ def _is_key(word: str) -> bool:
     return word.lstrip(_QUOTES).startswith(KEYS) or any(f"{quote}{key}" in word for quote in _QUOTES for key in KEYS)
 
 
-def exited(agent: str, code: int | None) -> ProviderError:
-    """The process is gone by itself; `code` is negative for a signal."""
+def ending(code: int | None) -> str:
+    """How a process ended; `code` is negative for a signal, None where it is not known."""
     if code is None:
-        why = text("agent.ended")
-    elif code < 0:
-        why = text("agent.killed" if code == -9 else "agent.signalled", signal=-code)
-    else:
-        why = text("agent.exitCode", code=code)
-    return ProviderError("AGENT_EXITED", text("error.AGENT_EXITED.meaning", agent=agent, reason=why), resumable=True)
+        return text("agent.ended")
+    if code < 0:
+        return text("agent.killed" if code == -9 else "agent.signalled", signal=-code)
+    return text("agent.exitCode", code=code)
+
+
+def exited(agent: str, code: int | None) -> ProviderError:
+    """The process is gone by itself."""
+    why = text("error.AGENT_EXITED.meaning", agent=agent, reason=ending(code))
+    return ProviderError("AGENT_EXITED", why, resumable=True)
 
 
 def failed_to_start(agent: str, reason: str) -> ProviderError:
@@ -45,6 +49,10 @@ def failed_to_start(agent: str, reason: str) -> ProviderError:
 
 def unresponsive(agent: str) -> ProviderError:
     return ProviderError("AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent=agent), resumable=True)
+
+
+def logged_out(agent: str) -> ProviderError:
+    return ProviderError("AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=agent))
 
 
 def refused(agent: str, reason: str, *, resumable: bool = False) -> ProviderError:
@@ -61,16 +69,19 @@ def denial(answer: Answer) -> str:
 
 
 def earlier(turns: Sequence[Turn]) -> str:
-    """Turns that an agent does not know, as text; the newest where not all fit. Empty where there are none."""
+    """Turns that an agent does not know, as text; the newest where not all fit, and the end of one that alone does not.
+    Empty where there are none."""
     said: list[str] = []
-    size = 0
+    room = CONTEXT_CHARACTERS
     for turn in reversed(turns):
         answer = "".join(
             str(part.get("content", "")) for part in turn.get("responseParts") or () if part["kind"] == "markdown"
         )
         one = f"User: {turn['message']['text']}\nAssistant: {answer}"
-        size += len(one)
-        if size > CONTEXT_CHARACTERS:
+        if len(one) > room and said:
             break
-        said.append(one)
+        said.append(one[-room:])
+        room -= len(one)
+        if room <= 0:
+            break
     return "The conversation before this message:\n\n" + "\n\n".join(reversed(said)) if said else ""

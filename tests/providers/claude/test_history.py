@@ -2,12 +2,16 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from innkeeper.providers.spi import ProviderError
+from innkeeper.providers.claude import provider as claude
+from innkeeper.providers.spi import BackingChanged, ProviderError, SessionOpening
 from providers.agent_host import Rig, session
-from providers.claude_rig import claude_host, pids
+from providers.claude_rig import claude_host, keys, pids
+from providers.real_agents import agents_of
+from providers.test_contract import NOTHING, Recorder, request
 from scripted.world import text_of
 from servers.fake_llm.anthropic import FakeAnthropic
 from servers.fake_llm.recording import Asked, call, reply, say
@@ -58,6 +62,22 @@ async def test_a_turn_that_the_hosts_end_interrupted_can_be_resumed(host: Rig, l
     turn = await again.ended(chat)
     assert turn["state"] == "complete" and "the rest." in text_of(turn)
     assert said(llm.asked[-1]).count("tell it all") == 1 and llm.asked[-1].mentions("Continue where")
+
+
+async def test_a_turn_whose_message_never_reached_the_agent_is_resumed_with_its_message(tmp_path: Path) -> None:
+    """K14, at the provider's own door: the host ended after the turn began and before anything was sent."""
+    async with FakeAnthropic() as llm, agents_of(claude, tmp_path, keys(llm)) as agent:
+        opened = await agent.make().open_session(SessionOpening("s", [agent.directory], {}, NOTHING))
+        first, later = Recorder(), Recorder()
+        await opened.run_turn(request("ONE"), first)
+        backing = next(signal.data for signal in reversed(first.signals) if isinstance(signal, BackingChanged))
+        before: Any = {"id": "t", "message": {"text": "ONE"}, "responseParts": [], "state": "complete"}
+        again = request("TWO")._replace(turn_id="t2", resumed=True, backing=backing, history=(before,))
+        await opened.run_turn(again, later)
+        assert llm.asked[-1].last == "TWO"
+        await opened.run_turn(again, later)
+        assert llm.asked[-1].last.startswith("Continue where") and said(llm.asked[-1]).count("TWO") == 1
+        await opened.close()
 
 
 async def test_a_fork_goes_on_from_its_turn_and_leaves_the_source_alone(host: Rig, llm: FakeAnthropic) -> None:

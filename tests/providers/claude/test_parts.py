@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from innkeeper.limits import BACKING_BYTES
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, EligibleServer, HookRun
+from innkeeper.ports.questions import Intent
 from innkeeper.providers.brought import brought
 from innkeeper.providers.claude import content, history, servers, transcripts
 from innkeeper.providers.claude.cli import Unanswered
@@ -19,9 +20,9 @@ from innkeeper.providers.claude.handing import handed, lay_out, read_rules
 from innkeeper.providers.claude.history import Place, Start, place, start, uuid_of
 from innkeeper.providers.claude.permissions import _answers, intent_of
 from innkeeper.providers.claude.process import _message
-from innkeeper.providers.claude.turn import Running, masked
+from innkeeper.providers.claude.turn import Running
 from innkeeper.providers.spi import Branch, ClientTool, InputAnswer, ProviderError, ToolCompleted, ToolStarted
-from innkeeper.providers.telling import earlier
+from innkeeper.providers.telling import CONTEXT_CHARACTERS, earlier, masked
 
 pytestmark = pytest.mark.anyio
 
@@ -160,14 +161,42 @@ def test_rules_for_some_files_say_for_which(tmp_path: Path) -> None:
 
 
 def test_what_a_call_wants_is_said_for_certain_or_not_at_all() -> None:
-    assert intent_of("Bash", {"command": "ls"}, "/w").command == "ls"
-    assert intent_of("Bash", {"command": "ls", "dangerouslyDisableSandbox": True}, "/w").leaves_sandbox
-    assert intent_of("Edit", {"file_path": "/w/a"}, "/w").paths == ("/w/a",)
-    assert intent_of("Grep", {"pattern": "x"}, "/w").paths == ("/w",)
-    assert intent_of("WebFetch", {"url": "https://a"}, "/w").urls == ("https://a",)
-    assert intent_of("mcp__a__b", {}, "/w").kind == "mcp"
+    def wants(name: str, **input: Any) -> Intent:
+        return intent_of(name, input, "/w", "bash")
+
+    assert (wants("Bash", command="ls").command, wants("Bash", command="ls").language) == ("ls", "bash")
+    assert intent_of("Bash", {"command": "ls"}, "/w", None).language is None, "in a shell that is not known"
+    assert wants("Bash", command="ls", dangerouslyDisableSandbox=True).leaves_sandbox
+    assert wants("Edit", file_path="/w/a").paths == ("/w/a",)
+    assert wants("Grep", pattern="x").paths == ("/w",)
+    assert wants("WebFetch", url="https://a").urls == ("https://a",)
+    assert wants("mcp__a__b").kind == "mcp"
     for odd in ({"command": 7}, {"file_path": None}):
-        assert intent_of("Bash", odd, "/w").kind == intent_of("Write", odd, "/w").kind == "tool"
+        assert wants("Bash", **odd).kind == wants("Write", **odd).kind == "tool"
+
+
+def blocks(uri: str) -> list[dict[str, Any]]:
+    message: Any = {"text": "look", "attachments": [{"type": "resource", "label": "pic", "uri": uri}]}
+    return content.prompt("look", message, ())
+
+
+def test_no_file_of_this_machine_is_read_for_the_address_of_another(tmp_path: Path) -> None:
+    """What another machine calls by the same path is not this machine's; a rule, a skill or a server neither."""
+    (tmp_path / "pic.png").write_bytes(b"PICTURE")
+    (tmp_path / "rule.md").write_text("SECRET")
+    (tmp_path / "servers.json").write_text('{"s": {"command": "x"}}')
+    assert [block["type"] for block in blocks((tmp_path / "pic.png").as_uri())] == ["text", "image", "text"]
+    elsewhere = f"file://otherhost{tmp_path}"
+    assert [block.get("text") for block in blocks(f"{elsewhere}/pic.png")] == [
+        f"Attached: pic at {elsewhere}/pic.png",
+        "look",
+    ]
+    plugin = EligiblePlugin(id="p", key="p", uri=elsewhere, name="house", path=str(tmp_path / "none"))
+    leaves = tuple(leaf(type, f"{elsewhere}/rule.md", type) for type in ("rule", "skill", "agent", "prompt"))
+    given = handed(Eligible(session="s", leaves=leaves), str(tmp_path))
+    assert (given.rules, given.names) == ((), frozenset())
+    server = EligibleServer(id="s", key="s", uri=f"{elsewhere}/servers.json", name="s", owner=elsewhere, pointer=("s",))
+    assert brought([server], [plugin]) == {}
 
 
 def test_answers_to_questions_are_labels_and_own_words() -> None:
@@ -191,10 +220,12 @@ def test_results_are_bounded_and_keys_are_masked() -> None:
     assert len(result["content"][0]["text"]) == content.CHARACTERS  # type: ignore[typeddict-item]
     failed = content.result("Read", {"content": [{"type": "text", "text": "no"}], "is_error": True}, None)
     assert failed["error"] == {"message": "no"}
-    assert masked("key sk-ant-x is bad") == "key … is bad"
+    assert masked("key 'sk-ant-x' is bad") == "key … is bad"
     long = turns("a", "b")
     long[0]["message"]["text"] = "y" * 100_000
     assert "User: b" in earlier(long) and "yyy" not in earlier(long)
+    told = earlier(long[:1])
+    assert "yyy" in told and len(told) < CONTEXT_CHARACTERS + 100, "of the only one there is as much as fits"
 
 
 class Output:

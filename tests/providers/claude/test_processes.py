@@ -11,13 +11,14 @@ import psutil
 import pytest
 
 from innkeeper.providers.claude import cli, install
-from innkeeper.providers.claude.environment import agent_environment, logged_in
+from innkeeper.providers.claude.environment import agent_environment, bash, logged_in
 from innkeeper.providers.spi import Completion, ProviderError
 from providers.agent_host import Rig, session
+from providers.answering import calls
 from providers.claude_rig import claude_host, pids
 from scripted.world import ROOT, Client, text_of
 from servers.fake_llm.anthropic import FakeAnthropic
-from servers.fake_llm.recording import reply, say
+from servers.fake_llm.recording import call, reply, say
 
 pytestmark = pytest.mark.anyio
 
@@ -104,6 +105,24 @@ async def test_the_agent_has_nothing_of_the_hosts_environment_but_what_it_needs(
     assert given["CLAUDE_CONFIG_DIR"] == str(host.agent_folder / "config")
     assert given["DISABLE_AUTOUPDATER"] == given["DISABLE_TELEMETRY"] == "1"
     assert given["ENABLE_TOOL_SEARCH"] == "false"
+
+
+async def test_commands_are_run_by_bash_whatever_shell_the_person_has(root: Path, llm: FakeAnthropic) -> None:
+    """The approval rules read bash; what they judge is what runs."""
+    other = root / "zsh"
+    other.write_text("#!/bin/sh\nexit 0\n")
+    other.chmod(0o755)
+    async with claude_host(root, llm, more={"SHELL": str(other)}) as host:
+        llm.add(reply(call("Bash", command="echo by:$BASH_VERSION", description="Ask")), reply(say("done")))
+        client = await host.client()
+        _, chat = await session(client, host.work, "claude", config={"autoApprove": "autoApprove"})
+        [made] = calls(await client.turn(chat, "which?"))
+        assert made["success"] and made["content"][0]["text"].startswith("by:5")
+
+
+def test_a_machine_without_bash_says_nothing_of_its_shell(tmp_path: Path) -> None:
+    assert bash({"PATH": str(tmp_path)}) is None and bash({}) is None
+    assert "CLAUDE_CODE_SHELL" not in agent_environment({"PATH": str(tmp_path)}, None)
 
 
 async def test_it_starts_without_a_network(host: Rig, llm: FakeAnthropic) -> None:

@@ -1,23 +1,27 @@
 """What Codex says and is told, as values: no process is needed to be wrong about them."""
 
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin
 from innkeeper.protocol.chat.state import Turn
 from innkeeper.protocol.check import check
 from innkeeper.providers.codex.approvals import unwrapped
+from innkeeper.providers.codex.enablement import Reading, instructions
 from innkeeper.providers.codex.history import turns_of
 from innkeeper.providers.codex.install import methods_of, version_of
 from innkeeper.providers.codex.items import Items
 from innkeeper.providers.codex.launch import command
-from innkeeper.providers.codex.messages import preface, user_input
+from innkeeper.providers.codex.messages import user_input
+from innkeeper.providers.codex.reading import read
 from innkeeper.providers.codex.results import edit_result
 from innkeeper.providers.codex.settings import approval_policy, models, sandbox
-from innkeeper.providers.codex.turn import failure, shown
+from innkeeper.providers.codex.turn import failure
 from innkeeper.providers.spi import ToolCompleted, ToolStarted
 
 WORDS = st.text(st.characters(codec="utf-8", exclude_characters="\x00"), max_size=30)
@@ -94,7 +98,8 @@ def test_hidden_models_are_not_listed_and_the_default_is_first() -> None:
 
 
 def test_a_key_in_an_error_is_not_shown_and_a_refused_login_has_its_own_code() -> None:
-    assert "sk-12" not in shown("Incorrect API key provided: sk-1234")
+    keyed = failure({"codexErrorInfo": "badRequest", "message": "Incorrect API key provided: 'sk-1234'"})
+    assert "sk-12" not in keyed.message and "Incorrect API key" in keyed.message
     assert failure({"codexErrorInfo": "unauthorized", "message": "x"}).error_type == "AGENT_LOGIN_MISSING"
     told = failure({"codexErrorInfo": {"httpConnectionFailed": {}}, "message": "gone"})
     assert told.error_type == "AGENT_REFUSED" and "httpConnectionFailed: gone" in told.message
@@ -116,11 +121,49 @@ def test_the_command_silences_what_would_call_out_and_passes_no_secret(tmp_path:
     assert 'cli_auth_credentials_store="ephemeral"' in line and "s" not in given.environment.values()
 
 
-def test_what_was_said_is_told_from_its_end_and_nothing_is_nothing() -> None:
-    message: Any = {"text": "hi", "origin": {"kind": "user"}}
-    parts: Any = [{"kind": "markdown", "id": "1", "content": "ho"}]
-    turn: Any = {"id": "t", "message": message, "responseParts": parts, "state": "complete"}
-    assert preface((), ()) is None
-    told = preface((turn,), ())
-    assert told is not None and "User: hi\n\nAssistant: ho" in told
-    assert user_input("hi", message) == [{"type": "text", "text": "hi", "text_elements": []}]
+def attached(**attachment: Any) -> Any:
+    message: Any = {"text": "look", "origin": {"kind": "user"}, "attachments": [{"type": "resource", **attachment}]}
+    return user_input("look", message)[1]
+
+
+def test_a_file_of_this_machine_goes_by_its_path_and_one_of_another_by_its_address() -> None:
+    """What another machine calls `/a.png` is not this machine's file of that name."""
+    assert attached(label="a", uri="file:///w/a%20b.txt")["text"] == "a: /w/a b.txt"
+    assert attached(label="a", uri="file:///w/a.png") == {"type": "localImage", "path": "/w/a.png"}
+    for elsewhere in ("file://otherhost/w/a.png", "https://a.example/a.png"):
+        assert attached(label="a", uri=elsewhere)["text"] == f"a: {elsewhere}"
+    bare: Any = {"text": "hi", "origin": {"kind": "user"}}
+    assert user_input("hi", bare) == [{"type": "text", "text": "hi", "text_elements": []}]
+
+
+def eligible_of(plugin: EligiblePlugin, **leaves: str) -> Eligible:
+    """`leaves`: type to URI."""
+    shared: Any = {"container": "p", "plugin": plugin.uri, "ecosystem": None}
+    made: list[EligibleLeaf] = []
+    for type, uri in leaves.items():
+        definition: Any = {"type": type, "id": type, "uri": uri, "name": f"the {type}", "globs": ["*.py"]}
+        given: Any = {"type": type, "id": type, "key": type, "uri": uri, "name": f"the {type}"}
+        made.append(EligibleLeaf(**given, **shared, definition=definition))
+    return Eligible(session="s", plugins=(plugin,), leaves=tuple(made))
+
+
+def test_what_is_in_a_plugin_of_a_client_is_read_from_its_copy(tmp_path: Path) -> None:
+    """C7.4: the client's address of it is no file of this machine."""
+    for name, words in (("skill.md", "SKILL"), ("rule.md", "---\nglobs: '*.py'\n---\nBe brief."), ("agent.md", "Act.")):
+        (tmp_path / name).write_text(words)
+    plugin = EligiblePlugin(id="p", key="p", uri="ahp-client://c/house", name="house", path=str(tmp_path))
+    given = eligible_of(plugin, **{kind: f"{plugin.uri}/{kind}.md" for kind in ("skill", "rule", "agent")})
+    reading = read(given, "/w", None, tmp_path / "roles", ())
+    assert [rule.partition("\n")[2].strip() for rule in reading.rules] == ["Be brief."]
+    assert "for files that match *.py" in reading.rules[0]
+    assert "Act." in Path(reading.roles["the agent"][1]).read_text()
+    assert f"(file: {tmp_path / 'skill.md'})" in "\n".join(instructions(given, reading, None))
+
+
+def test_nothing_is_read_of_another_machine(tmp_path: Path) -> None:
+    (tmp_path / "rule.md").write_text("SECRET")
+    elsewhere = f"file://otherhost{tmp_path}/rule.md"
+    plugin = EligiblePlugin(id="p", key="p", uri=f"file://otherhost{tmp_path}", name="house", path="/nowhere")
+    given = eligible_of(plugin, skill=elsewhere, rule=elsewhere, agent=elsewhere)
+    assert read(given, "/w", None, tmp_path / "roles", ()) == Reading([], {}, {})
+    assert instructions(given, Reading(), None) == []

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from innkeeper.protocol.root.state import AgentInfo
 from innkeeper.protocol.session.state import SessionConfigSchema
 from innkeeper.providers.claude import install
-from innkeeper.providers.claude.environment import agent_environment, logged_in, own_directory
+from innkeeper.providers.claude.environment import agent_environment, bash, logged_in, own_directory
 from innkeeper.providers.claude.history import place
 from innkeeper.providers.claude.models import RESOURCE, Models, agent_info, schema
 from innkeeper.providers.spi import (
@@ -31,6 +31,7 @@ from innkeeper.providers.spi import (
     Transcript,
     Unavailable,
 )
+from innkeeper.providers.telling import refused, unresponsive
 from innkeeper.texts import text
 
 if TYPE_CHECKING:
@@ -100,12 +101,13 @@ class ClaudeProvider:
             session=opening.session,
             directories=directories,
             folder=self._given.directory / "handed" / name,
-            servers=None,  # type: ignore[arg-type]  # the session brings it
             spawn=self._spawn,
             learnt=self._learnt,
             missing=self._missing,
             login=lambda: "" if self._token is None else hashlib.sha256(self._token.encode()).hexdigest(),
             adopt=lambda file: transcripts.copy(Path(file), self._config_directory),
+            has=lambda conversation, id: transcripts.has(self._config_directory, conversation, id),
+            shell="bash" if bash(self._given.environment) else None,
             eligible=opening.customizations,
             ids=self._given.ids,
         )
@@ -144,12 +146,11 @@ class ClaudeProvider:
                 await cli.send([{"type": "text", "text": completion.text}], "00000000-0000-4000-8000-000000000001")
                 result = await over
         except (TimeoutError, Ended, OSError, Unanswered) as error:
-            raise ProviderError("AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent=AGENT)) from error
+            raise unresponsive(AGENT) from error
         finally:
             await cli.close()
         if result is None or result.get("is_error"):
-            why = text("error.AGENT_REFUSED.meaning", agent=AGENT, reason=str((result or {}).get("subtype", "")))
-            raise ProviderError("AGENT_REFUSED", why)
+            raise refused(AGENT, str((result or {}).get("result") or (result or {}).get("subtype") or ""))
         return "".join(said).strip()
 
     async def transcripts(self, directory: str | None) -> list[Transcript]:

@@ -25,6 +25,7 @@ from innkeeper.providers.claude.client_tools import NAME as CLIENT
 from innkeeper.providers.claude.client_tools import ClientTools
 from innkeeper.providers.claude.handing import Handed, handed, lay_out, read_rules
 from innkeeper.providers.claude.history import Place, Start, place, start, uuid_of
+from innkeeper.providers.claude.install import AGENT
 from innkeeper.providers.claude.launch import Launch, agent_mode, conversation_options
 from innkeeper.providers.claude.permissions import Permissions
 from innkeeper.providers.claude.process import Ended
@@ -32,7 +33,7 @@ from innkeeper.providers.claude.process import Message as Said
 from innkeeper.providers.claude.servers import Served, Servers
 from innkeeper.providers.claude.turn import Running
 from innkeeper.providers.spi import BackingChanged, ClientTool, ProviderError, TurnOutput, TurnRequest
-from innkeeper.providers.telling import earlier
+from innkeeper.providers.telling import earlier, ending, exited, failed_to_start, unresponsive
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -52,7 +53,6 @@ class Shared:
     session: str
     directories: Sequence[str]
     folder: Path
-    servers: Servers
     spawn: Spawn
     learnt: Callable[[Any], None]
     """Told what an agent said of itself at its start."""
@@ -61,7 +61,12 @@ class Shared:
     """Another text for another login: an agent keeps the one that it was started with."""
     adopt: Callable[[str], None]
     """Copies a transcript of the person's to where the host's agent finds it. Blocks."""
+    has: Callable[[str, str], bool]
+    """Whether the conversation of that id has a message of that id. Blocks."""
+    shell: str | None
+    """The language of the agent's commands, where it is known."""
     eligible: Eligible
+    """What may reach the agent now, by the latest word of the host."""
     ids: Ids
     idle_seconds: float = IDLE_SECONDS
 
@@ -69,8 +74,9 @@ class Shared:
 class Conversation:
     """`chat` is the chat's URI."""
 
-    def __init__(self, shared: Shared, chat: str) -> None:
+    def __init__(self, shared: Shared, servers: Servers, chat: str) -> None:
         self._shared = shared
+        self._servers = servers
         self._chat = chat
         self._place: Place | None = None
         self._cli: Cli | None = None
@@ -86,7 +92,7 @@ class Conversation:
         self._closed = False
         self._tasks: set[asyncio.Task[None]] = set()
         self._tools = ClientTools(self._run_client_tool)
-        self._permissions = Permissions(lambda: self.turn, shared.directories[0], self._refused)
+        self._permissions = Permissions(lambda: self.turn, shared.directories[0], self._refused, shared.shell)
         self.turn: Running | None = None
 
     @property
@@ -121,16 +127,11 @@ class Conversation:
         try:
             self._place = _told(known, request.instructions)
             output.emit(BackingChanged(self._place.backing()))
-            words = CONTINUE if request.resumed and not tell else request.text
-            before = (
-                earlier((*request.context, *request.history)) if tell else "",
-                *_unknown(known, request.instructions),
-            )
-            blocks = await asyncio.to_thread(content.prompt, words, request.message, before)
-            await cli.send(blocks, uuid_of(self._shared.ids.new() if request.resumed else request.turn_id))
+            blocks, id = await self._message(request, known, tell=tell)
+            await cli.send(blocks, id)
             error = await asyncio.shield(turn.over)
         except Ended as ended:
-            error = _exited(ended)
+            error = exited(AGENT, ended.code)
         except asyncio.CancelledError:
             await self._interrupt(cli, turn)
             raise
@@ -140,6 +141,18 @@ class Conversation:
             output.emit(BackingChanged(self._place.backing()))
         if error is not None:
             raise error
+
+    async def _message(self, request: TurnRequest, known: Place, *, tell: bool) -> tuple[list[dict[str, Any]], str]:
+        """What is sent, and its id. A turn that goes on says so, if its message has reached the agent; where the first
+        try ended before that, it is sent now."""
+        id = uuid_of(request.turn_id)
+        goes_on = request.resumed and not tell and await asyncio.to_thread(self._shared.has, known.conversation, id)
+        said = earlier((*request.context, *request.history)) if tell else ""
+        before = (said, *_unknown(known, request.instructions))
+        if not goes_on:
+            return await asyncio.to_thread(content.prompt, request.text, request.message, before), id
+        bare = await asyncio.to_thread(content.prompt, CONTINUE, {**request.message, "attachments": ()}, before)
+        return bare, uuid_of(self._shared.ids.new())
 
     async def steer(self, message_id: str, message: Message) -> bool:
         """False: no turn runs that could take it."""
@@ -162,7 +175,7 @@ class Conversation:
         cli, served = self._cli, self._served
         if cli is None or served is None or not cli.alive:
             return ()
-        return await served.set(self._shared.servers.now, client_tools=self._tools.any)
+        return await served.set(self._servers.now, client_tools=self._tools.any)
 
     async def close(self) -> None:
         """End the process. Idempotent."""
@@ -176,25 +189,36 @@ class Conversation:
     # -- starting ------------------------------------------------------------------------------------------------
 
     async def _ready(self, request: TurnRequest) -> bool:
-        """The agent runs, where the chat stands, with what it may have. True: it has to be told what was said."""
+        """The agent runs, where the chat stands, with what it may have. True: it has to be told what was said. What is
+        decided while it starts counts: then it is made ready once more."""
         async with self._starting:
-            if self._closed:
-                raise ProviderError("sessionGone", text("turn.sessionGone"))
-            known = self._place or place(request.backing)
-            begun = start(known, request.branch, request.history, request.turn_id, uuid_of(self._shared.ids.new()))
-            given = handed(request.customizations, self._shared.directories[0])
-            rules = await asyncio.to_thread(read_rules, given)
-            mark = await asyncio.to_thread(given.mark, rules)
-            self._tools.set(request.client_tools)
-            mark += self._tools.mark + self._shared.login()
-            if begun is not None or self._cli is None or not self._cli.alive or mark != self._mark:
-                if begun is None:
-                    assert known is not None
-                    begun = Start(known, known.conversation)
-                begun = await self._started(begun, given, rules, request)
-                self._mark = mark
-            await self._adjust(request)
-            return begun is not None and begun.tell
+            tell = False
+            while True:
+                if self._closed:
+                    raise ProviderError("sessionGone", text("turn.sessionGone"))
+                eligible = self._shared.eligible
+                tell = await self._placed(request, eligible) or tell
+                await self._adjust(request, eligible)
+                if eligible == self._shared.eligible:
+                    return tell
+
+    async def _placed(self, request: TurnRequest, eligible: Eligible) -> bool:
+        """The agent runs, where the chat stands, with what it is handed at its start. True as in `_ready`."""
+        known = self._place or place(request.backing)
+        begun = start(known, request.branch, request.history, request.turn_id, uuid_of(self._shared.ids.new()))
+        given = handed(eligible, self._shared.directories[0])
+        rules = await asyncio.to_thread(read_rules, given)
+        mark = await asyncio.to_thread(given.mark, rules)
+        self._tools.set(request.client_tools)
+        mark += self._tools.mark + self._shared.login()
+        if begun is None and self._cli is not None and self._cli.alive and mark == self._mark:
+            return False
+        if begun is None:
+            assert known is not None
+            begun = Start(known, known.conversation)
+        begun = await self._started(begun, given, rules, request)
+        self._mark = mark
+        return begun.tell
 
     async def _started(self, begun: Start, given: Handed, rules: Sequence[str], request: TurnRequest) -> Start:
         """How it was started: an agent that has lost the conversation begins a new one and is told what was said."""
@@ -230,11 +254,11 @@ class Conversation:
         self._cli, self._served, self._handed, self._place = cli, Served(cli), given, begun.place
         self._shared.learnt(cli.about)
 
-    async def _adjust(self, request: TurnRequest) -> None:
-        """Servers, mode and model of the running agent are those of the request."""
+    async def _adjust(self, request: TurnRequest, eligible: Eligible) -> None:
+        """Servers, mode and model of the running agent are those that are wanted."""
         cli, served = self._cli, self._served
         assert cli is not None and served is not None
-        wanted = await self._shared.servers.look(request.customizations)
+        wanted = await self._servers.look(eligible)
         await served.set(wanted, client_tools=self._tools.any)
         mode, model = agent_mode(request.config), _model(request)
         try:
@@ -245,9 +269,7 @@ class Conversation:
                 await cli.control("set_model", model=model)
                 self._model = model
         except Unanswered as error:
-            raise ProviderError(
-                "AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent="Claude")
-            ) from error
+            raise unresponsive(AGENT) from error
 
     # -- what the agent does -------------------------------------------------------------------------------------
 
@@ -260,7 +282,7 @@ class Conversation:
         """The process is gone by itself."""
         log.warning("the agent of %s ended: %s", self._chat, ended)
         if self.turn is not None and cli is self._cli:
-            self.turn.fail(_exited(ended))
+            self.turn.fail(exited(AGENT, ended.code))
 
     def _owner(self, name: str) -> ToolCallContributor | None:
         tool = self._tools.named(name)
@@ -268,10 +290,9 @@ class Conversation:
             return {"kind": "client", "clientId": tool.client}
         if not name.startswith("mcp__"):
             return None
-        for server, id in self._shared.servers.now.ids.items():
-            if name.startswith(f"mcp__{server}__"):
-                return {"kind": "mcp", "customizationId": id}
-        return None
+        ids = self._servers.now.ids
+        found = max((server for server in ids if name.startswith(f"mcp__{server}__")), key=len, default=None)
+        return None if found is None else {"kind": "mcp", "customizationId": ids[found]}
 
     def _refused(self, name: str, input: Any, agent: str | None) -> str | None:
         """Why a call may not be made now, whatever the agent was started with."""
@@ -359,20 +380,12 @@ def _model(request: TurnRequest) -> str | None:
     return str(chosen["id"]) if chosen and chosen["id"] != "default" else None
 
 
-def _exited(ended: Ended) -> ProviderError:
-    if ended.code is None:
-        why = text("claude.ended")
-    elif ended.code < 0:
-        why = text("claude.killed" if ended.code == -9 else "claude.signalled", signal=-ended.code)
-    else:
-        why = text("claude.exited", code=ended.code)
-    return ProviderError("AGENT_EXITED", text("error.AGENT_EXITED.meaning", agent="Claude", reason=why), resumable=True)
-
-
 def _unstarted(error: Exception) -> ProviderError:
-    reason = text("claude.startTimeout") if isinstance(error, TimeoutError) else text("claude.ended")
-    if isinstance(error, Ended) and error.code is not None:
-        reason = text("claude.exited", code=error.code)
-    elif isinstance(error, OSError):
-        reason = error.strerror or type(error).__name__
-    return ProviderError("AGENT_START_FAILED", text("error.AGENT_START_FAILED.meaning", agent="Claude", reason=reason))
+    match error:
+        case TimeoutError():
+            return failed_to_start(AGENT, text("claude.startTimeout"))
+        case Ended():
+            return failed_to_start(AGENT, ending(error.code))
+        case OSError():
+            return failed_to_start(AGENT, error.strerror or type(error).__name__)
+    return failed_to_start(AGENT, ending(None))

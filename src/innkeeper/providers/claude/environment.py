@@ -6,8 +6,10 @@ Rules
 * No telemetry, no updates, no traffic beside the model's: starting needs no network.
 * Its configuration directory is the host's, unless the operator shares their own with its login.
 * Tool search is off, so that the tools of a request are all that the model can call (C5.4).
+* Its commands are run by bash where there is one, whatever shell the person uses: the approval rules read bash.
 """
 
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -43,7 +45,6 @@ def agent_environment(
     token: str | None = None,
     *,
     sdk: str = "",
-    scratch: Path | None = None,
 ) -> dict[str, str]:
     """Exactly what the agent gets. `config` None: the person's own directory. `token` was given by a client."""
     own = {name: host[name] for name in (*OWN, *TUNED) if host.get(name)}
@@ -51,12 +52,12 @@ def agent_environment(
     for switch, prefixes in CLOUDS.items():
         if host.get(switch):
             found |= {name: value for name, value in host.items() if name.startswith(prefixes)}
+    if (shell := bash(host)) is not None:
+        found["CLAUDE_CODE_SHELL"] = shell
     if config is not None:
         found["CLAUDE_CONFIG_DIR"] = str(config)
     elif host.get("CLAUDE_CONFIG_DIR"):
         found["CLAUDE_CONFIG_DIR"] = host["CLAUDE_CONFIG_DIR"]
-    if scratch is not None:
-        found["CLAUDE_CODE_TMPDIR"] = str(scratch)
     if token is not None:
         for name in KEYS:
             found.pop(name, None)
@@ -64,6 +65,11 @@ def agent_environment(
     if sdk:
         found["CLAUDE_AGENT_SDK_VERSION"] = sdk
     return found
+
+
+def bash(host: Mapping[str, str]) -> str | None:
+    """The bash on the host's path."""
+    return shutil.which("bash", path=host.get("PATH", ""))
 
 
 def own_directory(host: Mapping[str, str]) -> Path:

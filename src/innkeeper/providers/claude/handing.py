@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible, EligibleLeaf, EligiblePlugin, HookRun
-from innkeeper.providers.files import local, safe
+from innkeeper.providers.files import Rule, local, located, safe
 
 OWN: Final = frozenset({"claude", "shared"})
 SHARED_RULES: Final = frozenset({"CLAUDE.md", "CLAUDE.local.md", "AGENTS.md"})
@@ -30,7 +30,6 @@ EVENTS: Final = frozenset(
     {"PreToolUse", "PostToolUse", "Notification", "UserPromptSubmit", "SessionStart", "SessionEnd", "Stop"}
     | {"SubagentStop", "PreCompact"}
 )
-RULE_BYTES: Final = 256 * 1024
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +43,6 @@ class HandedPlugin:
     agents: Mapping[str, str]
     commands: Mapping[str, str]
     hooks: Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class Rule:
-    path: str
-    globs: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,15 +122,10 @@ def _hooks(runs: Sequence[HookRun], root: str | None) -> dict[str, Any]:
 
 
 def _rules(eligible: Eligible) -> list[Rule]:
-    plugins = {plugin.uri: plugin for plugin in eligible.plugins}
     rules: dict[str, Rule] = {}
-    for leaf in eligible.leaves_of("rule"):
-        path = local(leaf.uri, plugins.get(leaf.plugin or ""))
-        if path is None or (leaf.plugin is None and not _is_ours(leaf, path)):
-            continue
-        definition: Mapping[str, Any] = leaf.definition
-        globs = () if definition.get("alwaysApply") else tuple(map(str, definition.get("globs") or ()))
-        rules.setdefault(path, Rule(path, globs))
+    for leaf, path in located(eligible, "rule"):
+        if leaf.plugin is not None or _is_ours(leaf, path):
+            rules.setdefault(path, Rule.of(leaf, path))
     return list(rules.values())
 
 
@@ -167,16 +155,7 @@ def _stamps(plugin: HandedPlugin) -> list[tuple[str, int]]:
 
 def read_rules(given: Handed) -> list[str]:
     """The rules as text for the system prompt, in order; one that cannot be read is left out."""
-    texts = []
-    for rule in given.rules:
-        try:
-            words = Path(rule.path).read_bytes()[:RULE_BYTES].decode("utf-8", "replace").strip()
-        except OSError:
-            continue
-        if words:
-            about = f" (for files that match {', '.join(rule.globs)})" if rule.globs else ""
-            texts.append(f"Instructions from {rule.path}{about}:\n\n{words}")
-    return texts
+    return [words for rule in given.rules if (words := rule.words()) is not None]
 
 
 def lay_out(given: Handed, texts: Sequence[str], folder: Path) -> tuple[list[str], str | None]:

@@ -15,12 +15,13 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from innkeeper.ports.questions import Answer, Confirmation, Intent, Option
+from innkeeper.ports.questions import Confirmation, Intent, Option
 from innkeeper.protocol.chat.state import ChatInputRequest
 from innkeeper.providers.claude.client_tools import PREFIX as CLIENT_PREFIX
 from innkeeper.providers.claude.content import EDITS, invocation, shown
 from innkeeper.providers.claude.turn import Running
 from innkeeper.providers.spi import InputAnswer
+from innkeeper.providers.telling import denial
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -34,12 +35,14 @@ Refusal = Callable[[str, Mapping[str, Any], str | None], str | None]
 
 
 class Permissions:
-    """Of one conversation. `turn` gives the running turn; `refused` is asked before every call."""
+    """Of one conversation. `turn` gives the running turn; `refused` is asked before every call; `shell` is the language
+    of commands, where it is known."""
 
-    def __init__(self, turn: Callable[[], Running | None], directory: str, refused: Refusal) -> None:
+    def __init__(self, turn: Callable[[], Running | None], directory: str, refused: Refusal, shell: str | None) -> None:
         self._turn = turn
         self._directory = directory
         self._refused = refused
+        self._shell = shell
         self.asking = 0
         """How many calls wait for an answer."""
 
@@ -94,16 +97,16 @@ class Permissions:
             )
             return Confirmation(text("claude.plan.title"), str(input.get("plan", "")), None, options)
         title = text("claude.ask", tool=name)
-        intent = intent_of(name, input, self._directory)
+        intent = intent_of(name, input, self._directory, self._shell)
         return Confirmation(title, invocation(name, input), shown(input), intent=intent)
 
 
-def intent_of(name: str, input: Mapping[str, Any], directory: str) -> Intent:
-    """What the call wants to do, as far as its input says so for certain."""
+def intent_of(name: str, input: Mapping[str, Any], directory: str, shell: str | None) -> Intent:
+    """What the call wants to do, as far as its input says so for certain. `shell` is the language of commands."""
     path = input.get("file_path") or input.get("notebook_path")
     if name == "Bash" and isinstance(input.get("command"), str):
         outside = bool(input.get("dangerouslyDisableSandbox"))
-        return Intent("shell", input["command"], "bash", directory, tool=name, leaves_sandbox=outside)
+        return Intent("shell", input["command"], shell, directory, tool=name, leaves_sandbox=outside)
     if name in EDITS and isinstance(path, str):
         return Intent("write", directory=directory, paths=(path,), tool=name)
     if name in READS:
@@ -111,15 +114,6 @@ def intent_of(name: str, input: Mapping[str, Any], directory: str) -> Intent:
     if name == "WebFetch" and isinstance(input.get("url"), str):
         return Intent("url", urls=(input["url"],), tool=name)
     return Intent("mcp" if name.startswith("mcp__") else "tool", tool=name)
-
-
-def denial(answer: Answer) -> str:
-    """What the model is told of a denial."""
-    if answer.message:
-        return answer.message
-    return text(
-        {"user": "claude.denied", "timeout": "claude.deniedTimeout"}.get(answer.reason, "claude.deniedCancelled")
-    )
 
 
 def _edited(words: str) -> dict[str, Any] | None:

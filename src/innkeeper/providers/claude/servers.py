@@ -17,13 +17,13 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible
-from innkeeper.ports.endpoints import McpEndpoints, Who
-from innkeeper.ports.mcp import McpGateway, McpRefused
 from innkeeper.providers.brought import brought
 from innkeeper.providers.claude.cli import Cli, Unanswered
 from innkeeper.providers.claude.client_tools import NAME as CLIENT
-from innkeeper.providers.claude.environment import PATIENCE_SECONDS
+from innkeeper.providers.claude.install import AGENT
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import ProviderError
+from innkeeper.providers.telling import unresponsive
 from innkeeper.texts import text
 
 log = logging.getLogger(__name__)
@@ -43,32 +43,15 @@ class Wanted:
 class Servers:
     """Of one session: which servers its agents are to have now."""
 
-    def __init__(self, session: str, gateway: McpGateway, endpoints: McpEndpoints, who: Who) -> None:
-        self._session = session
-        self._gateway = gateway
-        self._endpoints = endpoints
-        self._who = who
+    def __init__(self, mounts: Mounts) -> None:
+        self._mounts = mounts
         self.now = Wanted()
 
     async def look(self, eligible: Eligible) -> Wanted:
         """Ask what is on and connected."""
-        withheld = {one.id for one in eligible.withheld}
         configs: dict[str, Mapping[str, Any]] = {}
         ids: dict[str, str] = {}
-        try:
-            served = self._gateway.tools(self._session)
-        except McpRefused:
-            served = ()
-        for server in served:
-            if server.customization_id in withheld:
-                await self._endpoints.withdraw(self._session, server.customization_id)
-                continue
-            try:
-                offer = await self._endpoints.offer(
-                    self._session, server.customization_id, patience=PATIENCE_SECONDS, who=self._who
-                )
-            except McpRefused:
-                continue
+        for server, offer in await self._mounts.look(eligible):
             configs[offer.name] = {"type": "http", "url": offer.url, "headers": dict(offer.headers)}
             ids[offer.name] = server.customization_id
         mounted = set(ids.values())
@@ -80,6 +63,9 @@ class Servers:
             ids.setdefault(name, id)
         self.now = Wanted(configs, ids)
         return self.now
+
+    async def close(self) -> None:
+        await self._mounts.close()
 
 
 class Served:
@@ -105,14 +91,12 @@ class Served:
             except Unanswered as error:
                 log.warning("the agent did not take its servers: %s", str(error).partition(":")[0])
                 if UNSUPPORTED in str(error):  # another version, which lacks what enablement needs (M7.8)
-                    missing = text("error.AGENT_UNSUPPORTED.meaning", agent="Claude", missing="mcp_set_servers")
+                    missing = text("error.AGENT_UNSUPPORTED.meaning", agent=AGENT, missing="mcp_set_servers")
                     raise ProviderError("AGENT_UNSUPPORTED", missing) from error
-                raise ProviderError(
-                    "AGENT_UNRESPONSIVE", text("error.AGENT_UNRESPONSIVE.meaning", agent="Claude")
-                ) from error
+                raise unresponsive(AGENT) from error
         left = [name for name in listed if name not in configs]
         if left:
-            raise ProviderError("AGENT_REFUSED", text("claude.serversLeft", names=", ".join(left)))
+            raise ProviderError("AGENT_REFUSED", text("agent.serversLeft", names=", ".join(left)))
         return listed
 
     async def _listed(self) -> list[str]:

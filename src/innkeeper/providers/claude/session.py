@@ -11,7 +11,9 @@ from innkeeper.ports.mcp import McpGateway
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import Message
 from innkeeper.providers.claude.conversation import Conversation, Shared
+from innkeeper.providers.claude.environment import PATIENCE_SECONDS
 from innkeeper.providers.claude.servers import Servers
+from innkeeper.providers.mounted import Mounts
 from innkeeper.providers.spi import TurnOutput, TurnRequest
 
 CALL_ID = "claudecode/toolUseId"
@@ -19,15 +21,12 @@ CALL_ID = "claudecode/toolUseId"
 
 
 class ClaudeSession:
-    """`shared` without its servers, which are this object's."""
-
     def __init__(
         self, shared: Shared, gateway: McpGateway, endpoints: McpEndpoints, closed: Callable[["ClaudeSession"], None]
     ) -> None:
         self._closed = closed
         self.shared = shared
-        self._endpoints = endpoints
-        shared.servers = Servers(shared.session, gateway, endpoints, self._who)
+        self._servers = Servers(Mounts(shared.session, gateway, endpoints, PATIENCE_SECONDS, self._who))
         self._chats: dict[str, Conversation] = {}
 
     @property
@@ -36,12 +35,14 @@ class ClaudeSession:
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
         self.shared.eligible = request.customizations
-        chat = self._chats.setdefault(request.chat, Conversation(self.shared, request.chat))
+        chat = self._chats.get(request.chat)
+        if chat is None:
+            chat = self._chats[request.chat] = Conversation(self.shared, self._servers, request.chat)
         await chat.run(request, output)
 
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
         self.shared.eligible = customizations
-        await self.shared.servers.look(customizations)
+        await self._servers.look(customizations)
         running = [chat for chat in self._chats.values() if chat.pid is not None]
         if not running:
             return None
@@ -58,7 +59,7 @@ class ClaudeSession:
     async def close(self) -> None:
         await asyncio.gather(*(chat.close() for chat in self._chats.values()))
         self._closed(self)
-        await self._endpoints.withdraw(self.shared.session)
+        await self._servers.close()
         await asyncio.to_thread(shutil.rmtree, self.shared.folder, ignore_errors=True)
 
     def _who(self, signs: CallSigns) -> Caller | None:

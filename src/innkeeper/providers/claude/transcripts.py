@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from innkeeper.providers.claude import content
 from innkeeper.providers.claude.history import Place
+from innkeeper.providers.claude.install import AGENT
 from innkeeper.providers.spi import Adopted, ProviderError, Transcript
 from innkeeper.texts import text
 
@@ -52,6 +53,17 @@ def read(config: Path, id: str, directory: str | None) -> Adopted | None:
     return None
 
 
+def has(config: Path, conversation: str, message: str) -> bool:
+    """Whether a conversation has a message of that id."""
+    files = (config / "projects").glob("*/*.jsonl")
+    return any(
+        entry.get("uuid") == message
+        for file in files
+        if file.stem == conversation
+        for entry in _entries(file, FILE_BYTES)
+    )
+
+
 def copy(file: Path, config: Path) -> None:
     """Put a transcript where the host's agent finds it, unless it is there. Raises ProviderError."""
     target = config / "projects" / file.parent.name / file.name
@@ -61,7 +73,7 @@ def copy(file: Path, config: Path) -> None:
         target.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
         shutil.copyfile(file, target)
     except OSError as error:
-        why = text("error.TRANSCRIPT_UNKNOWN.meaning", agent="Claude")
+        why = text("error.TRANSCRIPT_UNKNOWN.meaning", agent=AGENT)
         raise ProviderError("TRANSCRIPT_UNKNOWN", f"{why} ({error.strerror})") from error
 
 

@@ -17,6 +17,7 @@ from typing import Any, Final
 from innkeeper.protocol.chat.state import ToolCallContributor, ToolCallResult
 from innkeeper.protocol.common.state import UsageInfo
 from innkeeper.providers.claude import content
+from innkeeper.providers.claude.install import AGENT
 from innkeeper.providers.claude.process import Message
 from innkeeper.providers.spi import (
     ActivityChanged,
@@ -34,6 +35,7 @@ from innkeeper.providers.spi import (
     TurnOutput,
     UsageReported,
 )
+from innkeeper.providers.telling import logged_out, refused
 from innkeeper.texts import text
 
 SYNTHETIC: Final = "<synthetic>"
@@ -296,11 +298,5 @@ def _failure(result: Mapping[str, Any]) -> ProviderError | None:
     status = result.get("api_error_status")
     said = result.get("result") or "; ".join(map(str, result.get("errors") or ())) or str(result.get("subtype"))
     if status in (401, 403) or "/login" in str(said):
-        return ProviderError("AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent="Claude"))
-    reason = text("error.AGENT_REFUSED.meaning", agent="Claude", reason=masked(str(said)))
-    return ProviderError("AGENT_REFUSED", reason, resumable=status in RETRYABLE)
-
-
-def masked(words: str) -> str:
-    """The words without what looks like a key."""
-    return " ".join("…" if one.startswith(("sk-", "Bearer")) else one for one in words.split())[:2000]
+        return logged_out(AGENT)
+    return refused(AGENT, str(said), resumable=status in RETRYABLE)

@@ -23,7 +23,7 @@ from innkeeper.providers.codex.install import AGENT, DISTRIBUTION, LOGIN, TESTED
 from innkeeper.providers.codex.known import Known
 from innkeeper.providers.codex.launch import command, prepare_home, user_home
 from innkeeper.providers.codex.rpc import Refused
-from innkeeper.providers.codex.server import AppServer, AppServers, failed_to_start
+from innkeeper.providers.codex.server import AppServer, AppServers
 from innkeeper.providers.spi import (
     Adopted,
     Backing,
@@ -35,6 +35,7 @@ from innkeeper.providers.spi import (
     Transcript,
     Unavailable,
 )
+from innkeeper.providers.telling import failed_to_start, logged_out, masked, refused
 from innkeeper.texts import text
 
 if TYPE_CHECKING:
@@ -154,7 +155,7 @@ class CodexProvider:
 
     async def take_token(self, resource: str, token: str | None) -> None:
         if resource.rstrip("/") != RESOURCE.rstrip("/"):
-            raise ProviderError("AGENT_REFUSED", text("error.AGENT_REFUSED.meaning", agent=AGENT, reason=resource))
+            raise refused(AGENT, resource)
         self._token = token
         self._logged_out = None
         server = self._servers.running
@@ -193,7 +194,7 @@ class CodexProvider:
         try:
             home = prepare_home(given.directory, given.environment, share_login=given.share_login)
         except OSError as error:
-            raise failed_to_start(f"{given.directory}: {type(error).__name__}") from None
+            raise failed_to_start(AGENT, f"{given.directory}: {error.strerror or type(error).__name__}") from None
         keeps = (home / "auth.json").exists() and self._token is None
         return command(program, given.environment, given.directory, home, keep_login=keeps), given.directory
 
@@ -212,7 +213,7 @@ class CodexProvider:
                 if not cursor:
                     break
         except Refused as error:
-            raise failed_to_start(error.message[:200]) from None
+            raise failed_to_start(AGENT, masked(error.message)) from None
         found = Known(settings.models(listed), self._wants_login)
         if found != self._known:
             self._known = found
@@ -246,12 +247,10 @@ class CodexProvider:
                 await server.call("account/login/start", type="apiKey", apiKey=key)
                 account = await server.call("account/read")
             except Refused:
-                raise ProviderError(
-                    "AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT)
-                ) from None
-        logged_out = wanted and account.get("account") is None
-        if logged_out != self._logged_out:
-            self._logged_out = logged_out
+                raise logged_out(AGENT) from None
+        missing = wanted and account.get("account") is None
+        if missing != self._logged_out:
+            self._logged_out = missing
             self._changed()
 
 

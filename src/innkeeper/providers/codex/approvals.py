@@ -71,14 +71,17 @@ class Approvals:
         item = {"type": "commandExecution", "id": params.get("itemId"), **_given(params, "command", "cwd")}
         call = self._items.start(item, self._items.subagent(params.get("threadId")))
         shown = str(params.get("command") or params.get("reason") or "")
-        return await self._decision(call, text("codex.ask.command"), shown, params, self._shell(params))
+        given = encode(_given(params, "command", "cwd", "reason")).decode()
+        answer = await self._confirm(call, text("codex.ask.command"), shown, given, self._shell(params))
+        return _decision(answer)
 
     async def _edit(self, params: Message) -> Mapping[str, object]:
         item = {"type": "fileChange", "id": params.get("itemId")}
         call = self._items.start(item, self._items.subagent(params.get("threadId")))
-        shown = str(params.get("reason") or text("codex.ask.edit"))
+        shown = " ".join(str(params[one]) for one in ("reason", "grantRoot") if params.get(one))
         intent = Intent("write", paths=call.paths, leaves_sandbox=True) if call.paths else None
-        return await self._decision(call, text("codex.ask.edit"), shown, params, intent)
+        title = text("codex.ask.edit")
+        return _decision(await self._confirm(call, title, shown or title, call.given, intent))
 
     def _shell(self, params: Message) -> Intent:
         """A command that is asked about because its kind is not trusted stays in the sandbox; every other one asks
@@ -93,13 +96,6 @@ class Approvals:
             directory=str(where) if where else None,
             leaves_sandbox=not stays,
         )
-
-    async def _decision(
-        self, call: Call, title: str, shown: str, params: Message, intent: Intent | None
-    ) -> Mapping[str, object]:
-        given = encode({**_given(params, "command", "cwd", "reason", "grantRoot")}).decode()
-        answer = await self._confirm(call, title, shown, given, intent)
-        return {"decision": "accept" if answer.approved else "decline"}
 
     async def _permissions(self, params: Message) -> Mapping[str, object]:
         wanted = params.get("permissions") or {}
@@ -191,6 +187,10 @@ def unwrapped(command: str) -> tuple[str, str | None]:
     if len(words) == 3 and shell in ("bash", "sh") and words[1] in ("-c", "-lc"):
         return words[2], shell
     return command, None
+
+
+def _decision(answer: Answer) -> Mapping[str, object]:
+    return {"decision": "accept" if answer.approved else "decline"}
 
 
 def _given(params: Message, *names: str) -> dict[str, object]:

@@ -7,12 +7,14 @@ from typing import Any, Final
 from innkeeper.ports.questions import Answer, Caller, Confirmation
 from innkeeper.protocol.chat.state import ChatInputRequest, ToolCallResult
 from innkeeper.providers.codex.approvals import Approvals
+from innkeeper.providers.codex.install import AGENT
 from innkeeper.providers.codex.items import Items
 from innkeeper.providers.codex.messages import words
 from innkeeper.providers.codex.rpc import Refused
-from innkeeper.providers.codex.server import AppServer, unresponsive
-from innkeeper.providers.codex.turn import RunningTurn, refused
+from innkeeper.providers.codex.server import AppServer
+from innkeeper.providers.codex.turn import RunningTurn
 from innkeeper.providers.spi import Completion, InputAnswer, Signal, TextDelta
+from innkeeper.providers.telling import refused, unresponsive
 
 NOTHING: Final[Mapping[str, Any]] = {
     "project_doc_max_bytes": 0,
@@ -62,7 +64,7 @@ async def complete(server: AppServer, completion: Completion, directory: str, no
             config={**NOTHING, "projects": {cwd: {"trust_level": "untrusted"}}},
         )
     except Refused as error:
-        raise refused(error.message) from None
+        raise refused(AGENT, error.message) from None
     thread = str((started.get("thread") or {}).get("id"))
     server.loaded[thread] = None
     output = _Words()
@@ -73,7 +75,7 @@ async def complete(server: AppServer, completion: Completion, directory: str, no
         async with asyncio.timeout(completion.seconds):
             await turn.run({"input": [words(completion.text)]})
     except TimeoutError:
-        raise unresponsive() from None
+        raise unresponsive(AGENT) from None
     finally:
         server.unload(thread)
     return "".join(output.said).strip()

@@ -1,4 +1,4 @@
-"""A message as input of a Codex turn: text, files, pictures, and what the agent does not know yet (AHP §9.7). Pure.
+"""A message as input of a Codex turn: text, files, pictures (AHP §9.7). Pure.
 
 Rules
 * A picture in the message goes as a picture; other embedded text goes as text, named; what cannot be read is said so.
@@ -6,15 +6,14 @@ Rules
 """
 
 import base64
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
 
-from innkeeper.protocol.chat.state import Message, Turn
+from innkeeper.protocol.chat.state import Message
+from innkeeper.protocol.uris import local_path
 from innkeeper.texts import text
 
 EMBEDDED_CHARACTERS: Final = 200_000
-PREFACE_CHARACTERS: Final = 60_000
 PICTURES: Final = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 Part = dict[str, object]
@@ -58,10 +57,10 @@ def _embedded(label: str, attachment: Mapping[str, Any]) -> Part:
 
 
 def _file(label: str, attachment: Mapping[str, Any]) -> Part:
-    parts = urlsplit(str(attachment.get("uri", "")))
-    if parts.scheme != "file" or parts.netloc not in ("", "localhost"):
-        return words(f"{label}: {attachment.get('uri', '')}")
-    path = unquote(parts.path)
+    uri = str(attachment.get("uri", ""))
+    path = local_path(uri)
+    if path is None:
+        return words(f"{label}: {uri}")
     if str(attachment.get("contentType", "")) in PICTURES or path.lower().endswith((".png", ".jpg", ".jpeg", ".webp")):
         return {"type": "localImage", "path": path}
     return words(f"{label}: {path}{_lines(attachment)}")
@@ -71,23 +70,3 @@ def _lines(attachment: Mapping[str, Any]) -> str:
     span = (attachment.get("selection") or {}).get("range") or {}
     start, end = (span.get("start") or {}).get("line"), (span.get("end") or {}).get("line")
     return f" (lines {start + 1}-{end + 1})" if isinstance(start, int) and isinstance(end, int) else ""
-
-
-def preface(context: Sequence[Turn], history: Sequence[Turn]) -> str | None:
-    """What was said before, for an agent that has nothing of it: the newest of it where it is long."""
-    said = [*_conversation(context), *_conversation(history)]
-    if not said:
-        return None
-    whole = "\n\n".join(said)
-    kept = whole[-PREFACE_CHARACTERS:]
-    return f"<earlier_conversation>\n{kept}\n</earlier_conversation>"
-
-
-def _conversation(turns: Sequence[Turn]) -> list[str]:
-    said: list[str] = []
-    for turn in turns:
-        said.append(f"User: {turn['message'].get('text', '')}")
-        answer = "".join(str(part.get("content", "")) for part in turn["responseParts"] if part["kind"] == "markdown")
-        if answer:
-            said.append(f"Assistant: {answer}")
-    return said

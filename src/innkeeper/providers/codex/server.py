@@ -22,6 +22,7 @@ from innkeeper.providers.codex.install import AGENT, NEEDED, TESTED, WANTED, met
 from innkeeper.providers.codex.rpc import Gone, Message, NotOffered, Refused, Rpc
 from innkeeper.providers.one_process import OneProcess
 from innkeeper.providers.spi import ProviderError
+from innkeeper.providers.telling import ending, exited, failed_to_start, unresponsive
 from innkeeper.texts import text
 from innkeeper.wire.json import JsonError, decode
 from innkeeper.wire.limits import Limits
@@ -89,12 +90,12 @@ class AppServer:
         try:
             return await self._rpc.call(method, params, seconds=CONTROL_SECONDS)
         except Gone:
-            raise exited(self.process) from None
+            raise exited(AGENT, self.process.exit_code) from None
         except TimeoutError:
             log.warning("codex %d does not answer %s; it is ended", self.process.pid, method)
             self._given_up = True
             self._keep(self.process.close())
-            raise unresponsive() from None
+            raise unresponsive(AGENT) from None
 
     def claim(self, thread: str, listener: Listener) -> None:
         """What concerns the thread goes to `listener` from now on, beginning with what came before."""
@@ -111,10 +112,10 @@ class AppServer:
         """Stop a turn; the task ends when the server has said so or cannot any more."""
         return self._keep(self._interrupted(thread, turn))
 
-    def unload(self, thread: str) -> None:
-        """Let go of a thread that nobody needs in memory."""
+    def unload(self, thread: str) -> "asyncio.Task[None]":
+        """Let go of a thread that nobody needs in memory; its commands go with it."""
         self.loaded.pop(thread, None)
-        self._keep(self._unloaded(thread))
+        return self._keep(self._unloaded(thread))
 
     async def close(self) -> None:
         await self._rpc.close()
@@ -193,7 +194,7 @@ class AppServers(OneProcess[AppServer]):
         try:
             server = AppServer(await self._processes.spawn(given))
         except OSError as error:
-            raise failed_to_start(type(error).__name__) from None
+            raise failed_to_start(AGENT, error.strerror or type(error).__name__) from None
         try:
             await server.introduce()
             if server.version not in TESTED:
@@ -203,7 +204,7 @@ class AppServers(OneProcess[AppServer]):
         except BaseException as error:
             await server.close()
             if isinstance(error, Gone | TimeoutError | Refused):
-                raise failed_to_start(_last_words(server.process)) from None
+                raise failed_to_start(AGENT, ending(server.process.exit_code)) from None
             raise
         return server
 
@@ -230,22 +231,3 @@ def _admit(server: AppServer) -> None:
     for method in sorted(server.missing):
         log.warning("Codex %s has no %s: %s are off", server.version, method, WANTED[method])
     log.warning("Codex %s: version unverified, capabilities confirmed", server.version)
-
-
-def _last_words(process: Process) -> str:
-    """How it ended; what it wrote may hold anything and stays where it is."""
-    return "no answer" if process.exit_code is None else f"exit code {process.exit_code}"
-
-
-def failed_to_start(reason: str) -> ProviderError:
-    return ProviderError("AGENT_START_FAILED", text("error.AGENT_START_FAILED.meaning", agent=AGENT, reason=reason))
-
-
-def exited(process: Process) -> ProviderError:
-    why = text("error.AGENT_EXITED.meaning", agent=AGENT, reason=_last_words(process))
-    return ProviderError("AGENT_EXITED", why, resumable=True)
-
-
-def unresponsive() -> ProviderError:
-    why = text("error.AGENT_UNRESPONSIVE.meaning", agent=AGENT)
-    return ProviderError("AGENT_UNRESPONSIVE", why, resumable=True)

@@ -8,28 +8,25 @@ Rules
 """
 
 import asyncio
-import hashlib
 import logging
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from innkeeper.ports.customizations import Eligible
 from innkeeper.ports.endpoints import CallSigns
-from innkeeper.ports.mcp import McpRefused
 from innkeeper.ports.questions import Caller
 from innkeeper.protocol.chat.state import Message
-from innkeeper.protocol.session.state import ToolDefinition
 from innkeeper.providers.codex import settings
 from innkeeper.providers.codex.approvals import Approvals
-from innkeeper.providers.codex.enablement import Reading, Served, instructions, thread_config
+from innkeeper.providers.codex.enablement import Reading, instructions, thread_config
 from innkeeper.providers.codex.items import Items
 from innkeeper.providers.codex.launch import user_home
-from innkeeper.providers.codex.messages import preface, user_input, words
+from innkeeper.providers.codex.messages import user_input, words
 from innkeeper.providers.codex.reading import read
-from innkeeper.providers.codex.rpc import Refused
 from innkeeper.providers.codex.server import AppServer, AppServers
 from innkeeper.providers.codex.threads import Loading, Thread, listed
-from innkeeper.providers.codex.turn import RunningTurn, refused
+from innkeeper.providers.codex.turn import RunningTurn
+from innkeeper.providers.mounted import Mounted, Mounts
 from innkeeper.providers.spi import (
     BackingChanged,
     ClientTool,
@@ -39,8 +36,8 @@ from innkeeper.providers.spi import (
     TurnOutput,
     TurnRequest,
 )
+from innkeeper.providers.telling import earlier
 from innkeeper.texts import text
-from innkeeper.wire.json import encode
 
 log = logging.getLogger(__name__)
 
@@ -55,15 +52,15 @@ class CodexSession:
     def __init__(self, opening: SessionOpening, given: Surroundings, servers: AppServers) -> None:
         self._session = opening.session
         self._directories = tuple(opening.directories) or (str(given.directory),)
-        self._config: Mapping[str, object] = opening.config
         self._given = given
         self._servers = servers
         self._theirs = user_home(given.environment)
         self._threads: dict[str, Thread] = {}
         self._running: dict[str, RunningTurn] = {}
         self._eligible = opening.customizations
-        self._offered: dict[str, str] = {}
-        """Servers with an endpoint of this session, by id, and the names they have in Codex."""
+        self._patience = given.question_seconds + PATIENCE_MARGIN
+        self._mounts = Mounts(opening.session, given.gateway, given.endpoints, self._patience, self._who)
+        self._mounted: list[Mounted] = []
         self._reading = Reading()
         self._listed: set[str] = set()
         self._changing = asyncio.Lock()
@@ -72,14 +69,11 @@ class CodexSession:
     # -- ProviderSession -----------------------------------------------------------------------------------------
 
     async def run_turn(self, request: TurnRequest, output: TurnOutput) -> None:
-        self._config, self._eligible = request.config, request.customizations
+        self._eligible = request.customizations
         thread = self._threads.setdefault(request.chat, Thread.of(request.backing))
         async with thread.busy:
             server = await self._servers.get()
-            async with self._changing:
-                loading = await self._loading(server, request.client_tools)
-                said = await self._prepared(server, thread, loading, request)
-            await thread.settle(server, self._reading.servers)
+            said = await self._ready(server, thread, request)
             turn = self._turn(server, thread, request, output)
             self._running[request.chat] = turn
             thread.last = request.turn_id
@@ -94,20 +88,20 @@ class CodexSession:
     async def reconcile(self, customizations: Eligible) -> Sequence[str] | None:
         self._eligible = customizations
         async with self._changing:
-            await self._served()
             server = self._servers.running
             if server is None:
+                await self._mounts.look(customizations)
                 return None
             before = set(self._listed)
-            loading = await self._loading(server, ())
-            idle = [
-                thread
-                for thread in self._threads.values()
-                if not thread.busy.locked() and thread.id in server.loaded and await thread.load(server, loading)
-            ]
-            return await self._read_back(
-                server, idle, before | set(self._offered.values()) | set(self._reading.servers)
-            )
+            await self._look()
+            idle = [thread for thread in self._threads.values() if await self._follows(server, thread)]
+            return await self._read_back(server, idle, before | self._names())
+
+    async def _follows(self, server: AppServer, thread: Thread) -> bool:
+        """A thread in which nothing runs has what is wanted now. Raises ProviderError."""
+        if thread.busy.locked() or thread.id not in server.loaded:
+            return False
+        return await thread.load(server, self._loading(server, thread.settings))
 
     async def _read_back(self, server: AppServer, idle: Sequence[Thread], names: set[str]) -> Sequence[str] | None:
         """Which of these servers Codex has connected in its idle threads: only what it says is connected counts. One
@@ -119,8 +113,8 @@ class CodexSession:
             assert thread.id is not None
             found |= await listed(server, thread.id, names)
         self._listed = found
-        if stays := found - set(self._offered.values()) - set(self._reading.servers):
-            raise refused(text("codex.stays", servers=", ".join(sorted(stays))))
+        if stays := found - self._names():
+            raise ProviderError("AGENT_REFUSED", text("agent.serversLeft", names=", ".join(sorted(stays))))
         return sorted(found)
 
     async def steer(self, chat: str, message_id: str, message: Message) -> bool:
@@ -135,62 +129,54 @@ class CodexSession:
         self._closed = True
         server = self._servers.running
         if server is not None:
-            for thread in self._threads.values():
-                if thread.id in server.loaded:
-                    await self._unload(server, thread.id)
-        await self._given.endpoints.withdraw(self._session)
+            ids = {thread.id for thread in self._threads.values()}
+            await asyncio.gather(*(server.unload(id) for id in server.loaded.keys() & ids))
+        await self._mounts.close()
         await self._servers.leave()
 
     # -- before a turn -------------------------------------------------------------------------------------------
 
-    async def _served(self) -> list[Served]:
-        """The servers that are on and connected, each with its endpoint; the others have none any more."""
-        withheld = {item.id for item in self._eligible.withheld}
-        try:
-            connected = self._given.gateway.tools(self._session)
-        except McpRefused:
-            connected = ()
-        wanted = {one.customization_id: one for one in connected if one.customization_id not in withheld}
-        for id in [id for id in self._offered if id not in wanted]:
-            del self._offered[id]
-            await self._given.endpoints.withdraw(self._session, id)
-        found: list[Served] = []
-        for id, server in wanted.items():
-            try:
-                offer = await self._given.endpoints.offer(self._session, id, patience=self._patience, who=self._who)
-            except McpRefused as error:
-                log.info("codex: server of %s is not offered (%s)", self._session, error.code)
-                continue
-            self._offered[id] = offer.name
-            found.append(Served(id, server.server, offer, _revision(server.tools)))
-        return found
+    def _names(self) -> set[str]:
+        """The servers that its threads are to have, as Codex has them."""
+        return {one.offer.name for one in self._mounted} | set(self._reading.servers)
 
-    @property
-    def _patience(self) -> float:
-        return self._given.question_seconds + PATIENCE_MARGIN
+    async def _ready(self, server: AppServer, thread: Thread, request: TurnRequest) -> str | None:
+        """The thread stands where the chat stands, with what it may have. What is returned has to be told to it. What
+        is decided meanwhile counts: then it is made ready once more."""
+        said: str | None = None
+        thread.settings = request.config
+        while True:
+            eligible = self._eligible
+            async with self._changing:
+                await self._look()
+                loading = self._loading(server, request.config, request.client_tools)
+                said = await self._prepared(server, thread, loading, request) or said
+            await thread.settle(server, self._reading.servers)
+            if eligible == self._eligible:
+                return said
 
-    async def _loading(self, server: AppServer, tools: Sequence[ClientTool]) -> Loading:
-        directory = self._directories[0]
-        served = await self._served()
-        self._reading = await asyncio.to_thread(
-            read,
-            self._eligible,
-            directory,
-            self._theirs,
-            self._given.directory / "roles",
-            [one.id for one in served],
-        )
-        policy = settings.approval_policy(self._config)
+    async def _look(self) -> None:
+        """What is on and connected, and what of it had to be read."""
+        eligible = self._eligible
+        self._mounted = await self._mounts.look(eligible)
+        mounted = {one.server.customization_id for one in self._mounted}
+        roles = self._given.directory / "roles"
+        self._reading = await asyncio.to_thread(read, eligible, self._directories[0], self._theirs, roles, mounted)
+
+    def _loading(self, server: AppServer, values: Mapping[str, object], tools: Sequence[ClientTool] = ()) -> Loading:
+        """For a chat with this configuration."""
+        directory, policy = self._directories[0], settings.approval_policy(values)
         config = thread_config(
             directory,
             self._eligible,
-            served,
+            self._mounted,
             self._reading,
             asks=policy != "never",
+            denied=settings.denied(values),
             own_servers=server.own_servers,
             patience=self._patience,
         )
-        return Loading(directory, policy, settings.sandbox(self._config), config, [_dynamic(tool) for tool in tools])
+        return Loading(directory, policy, settings.sandbox(values), config, [_dynamic(tool) for tool in tools])
 
     async def _prepared(self, server: AppServer, thread: Thread, loading: Loading, request: TurnRequest) -> str | None:
         """The thread is loaded and knows what the chat knows, but for what is returned: that is told to it."""
@@ -209,7 +195,7 @@ class CodexSession:
             return None
         await thread.start(server, loading)
         thread.interrupted = False
-        return preface(request.context, request.history)
+        return earlier((*request.context, *request.history)) or None
 
     def _start(self, thread: Thread, request: TurnRequest, said: str | None) -> dict[str, object]:
         """The members of `turn/start`."""
@@ -249,7 +235,7 @@ class CodexSession:
             thread=thread.id,
             ids={
                 **{name: id for name, (id, _) in self._reading.servers.items()},
-                **{name: id for id, name in self._offered.items()},
+                **{one.offer.name: one.server.customization_id for one in self._mounted},
             },
             asks=settings.approval_policy(request.config) != "never",
             now=self._given.clock.monotonic,
@@ -272,18 +258,6 @@ class CodexSession:
             if thread == turn.thread or thread in turn.items.children:
                 return turn.output.caller(str(call), subagent=turn.items.subagent(thread))
         return None
-
-    async def _unload(self, server: AppServer, thread: str) -> None:
-        try:
-            await server.call("thread/backgroundTerminals/clean", threadId=thread)
-            await server.call("thread/unsubscribe", threadId=thread)
-        except (Refused, ProviderError):
-            log.debug("codex: thread %s is not loaded any more", thread)
-        server.loaded.pop(thread, None)
-
-
-def _revision(tools: Sequence[ToolDefinition]) -> str:
-    return hashlib.sha256(encode(tools)).hexdigest()[:16]
 
 
 def _dynamic(tool: ClientTool) -> dict[str, Any]:

@@ -62,6 +62,13 @@ def approval_policy(config: Mapping[str, object]) -> str:
     return str(chosen) if chosen in APPROVALS else "on-request"
 
 
+def denied(config: Mapping[str, object]) -> frozenset[str]:
+    """Tools that the session's rules deny."""
+    permissions = config.get("permissions")
+    names = permissions.get("deny") if isinstance(permissions, Mapping) else None
+    return frozenset(name for name in names or () if isinstance(name, str))
+
+
 def sandbox_policy(config: Mapping[str, object], directories: Sequence[str]) -> dict[str, object]:
     """The same for `turn/start`; further directories of the session may be written too."""
     match sandbox(config):

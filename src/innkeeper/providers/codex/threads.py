@@ -15,10 +15,11 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from innkeeper.providers.codex.install import AGENT
 from innkeeper.providers.codex.rpc import Refused
 from innkeeper.providers.codex.server import AppServer
-from innkeeper.providers.codex.turn import refused
 from innkeeper.providers.spi import Backing, Branch
+from innkeeper.providers.telling import refused
 
 log = logging.getLogger(__name__)
 
@@ -61,6 +62,8 @@ class Thread:
     told: str | None = None
     """The instructions that it was given last."""
     settled: frozenset[str] = frozenset()
+    settings: Mapping[str, object] = field(default_factory=dict)
+    """The configuration of its chat, as of its last turn."""
     interrupted: bool = False
     """The next turn goes on with a message that it has."""
     busy: asyncio.Lock = field(default_factory=asyncio.Lock)
@@ -106,7 +109,7 @@ class Thread:
             if known is None and any(words in error.message.lower() for words in GOING):
                 self.id = None
                 return False
-            raise refused(error.message) from None
+            raise refused(AGENT, error.message) from None
         self.model = str(resumed.get("model") or "") or None
         self.settled = frozenset()
         server.loaded[self.id] = wanted
@@ -120,7 +123,7 @@ class Thread:
                 "thread/start", **loading.params(), **({"dynamicTools": tools} if tools else {})
             )
         except Refused as error:
-            raise refused(error.message) from None
+            raise refused(AGENT, error.message) from None
         self._is(server, loading, started)
         self.root = self.shared = self.last = self.told = None
         self.tools = frozenset(str(tool["name"]) for tool in loading.tools)
@@ -168,7 +171,7 @@ class Thread:
             try:
                 await server.call("thread/revert", threadId=self.id, beforeTurnId=gone.id)
             except Refused as error:
-                raise refused(error.message) from None
+                raise refused(AGENT, error.message) from None
             turns = turns[: turns.index(gone)]
         self.last = turns[-1].host or turns[-1].id if turns else None
         self.told = None
@@ -199,7 +202,7 @@ class Thread:
         try:
             turns = await self.turns(server)
         except Refused as error:
-            raise refused(error.message) from None
+            raise refused(AGENT, error.message) from None
         roots = [index for index, turn in enumerate(turns) if turn.id == self.root]
         return turns[roots[0] + 1 :] if roots else turns
 
@@ -234,7 +237,7 @@ async def listed(server: AppServer, thread: str, names: Collection[str]) -> set[
                 "mcpServerStatus/list", threadId=thread, serverName=name, detail="toolsAndAuthOnly"
             )
         except Refused as error:
-            raise refused(error.message) from None
+            raise refused(AGENT, error.message) from None
         if any(one.get("name") == name and one.get("runtimeStatus") == "connected" for one in answer.get("data") or ()):
             found.add(name)
     return found

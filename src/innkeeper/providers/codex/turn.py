@@ -19,8 +19,9 @@ from innkeeper.providers.codex.install import AGENT
 from innkeeper.providers.codex.items import Items
 from innkeeper.providers.codex.messages import Part, words
 from innkeeper.providers.codex.rpc import Message, Refused
-from innkeeper.providers.codex.server import AppServer, exited
+from innkeeper.providers.codex.server import AppServer
 from innkeeper.providers.spi import ClientTool, ProviderError, ToolInputDelta, ToolStarted, TurnOutput
+from innkeeper.providers.telling import exited, logged_out, refused
 from innkeeper.texts import text
 from innkeeper.wire.json import encode
 
@@ -30,8 +31,6 @@ STOP_SECONDS: Final = 0.8
 SILENCE_SECONDS: Final = 60.0
 GRACE_SECONDS: Final = 0.15
 """Codex asks about a call right before or after it tells of it; one that it has not asked about by then runs."""
-MESSAGE_CHARACTERS: Final = 2000
-SECRETS: Final = ("sk-", "Bearer ")
 
 
 class RunningTurn:
@@ -80,7 +79,7 @@ class RunningTurn:
 
     def lost(self) -> None:
         if not self.ended.done():
-            self.ended.set_exception(exited(self.server.process))
+            self.ended.set_exception(exited(AGENT, self.server.process.exit_code))
             self.ended.exception()
 
     # -- what the session does -----------------------------------------------------------------------------------
@@ -96,7 +95,7 @@ class RunningTurn:
             try:
                 started = await self.server.call("turn/start", threadId=self.thread, **start)
             except Refused as error:
-                raise refused(error.message) from None
+                raise refused(AGENT, error.message) from None
             self.id = str((started.get("turn") or {}).get("id"))
             self._settle()
             result = await self._watched()
@@ -199,23 +198,12 @@ def _answer(result: ToolCallResult) -> Mapping[str, object]:
     return {"contentItems": [{"type": "inputText", "text": words} for words in said], "success": result["success"]}
 
 
-def refused(message: str) -> ProviderError:
-    why = text("error.AGENT_REFUSED.meaning", agent=AGENT, reason=shown(message))
-    return ProviderError("AGENT_REFUSED", why)
-
-
 def failure(error: Mapping[str, Any]) -> ProviderError:
     """What a failed turn says, with Codex's own kind of error in front."""
     info = error.get("codexErrorInfo")
     kind = next(iter(info), "other") if isinstance(info, Mapping) else str(info or "other")
     if kind == "unauthorized":
-        return ProviderError("AGENT_LOGIN_MISSING", text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT))
+        return logged_out(AGENT)
     message = str(error.get("message") or kind)
     details = error.get("additionalDetails")
-    return refused(f"{kind}: {message}" + (f" ({details})" if details else ""))
-
-
-def shown(message: str) -> str:
-    """A service's own words, bounded, without what looks like a key."""
-    kept = " ".join("[key]" if any(mark in word for mark in SECRETS) else word for word in message.split())
-    return kept[:MESSAGE_CHARACTERS]
+    return refused(AGENT, f"{kind}: {message}" + (f" ({details})" if details else ""))
