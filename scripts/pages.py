@@ -170,7 +170,7 @@ def pages() -> Mapping[str, str]:
     from approvals_page import approvals_page
     from contributions_page import contributions_page
     from protocol_page import protocol_page
-    from provider_matrix import matrix_page
+    from provider_matrix import all_cells, matrix_page
     from settings_page import settings_page
 
     made = {
@@ -179,7 +179,7 @@ def pages() -> Mapping[str, str]:
         "reference/settings.md": settings_page(table),
         "reference/contributions.md": contributions_page(table),
         "reference/approvals.md": NOTICE + approvals_page(table),
-        "reference/provider-matrix.md": NOTICE + matrix_page(table),
+        "reference/provider-matrix.md": NOTICE + matrix_page(table, all_cells()),
     }
     protocol = protocol_page()
     if protocol is not None:

@@ -1,16 +1,27 @@
 """The enablement matrix of every agent, made from what its tests declare (issue 6 §3, C6.2, C6.5).
 
-Tests say `@cell(provider, what, when, how, limit=…)`, and `known_limit(provider, what, when, why)` beside them; both
-are read from the text of the tests, which are not imported, because an agent's extra need not be installed.
+Tests of one agent say `@cell(provider, what, when, how, limit=…)`, and `known_limit(provider, what, when, why)` beside
+them. Tests of the contract suite say `@row(what, when, …)`; by what means each agent keeps to a row stands in
+`providers.contract.means`. The tests are read as text and not imported, because an agent's extra need not be installed.
 """
 
 import ast
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 TESTS = ROOT / "tests" / "providers"
+sys.path.append(str(TESTS.parent))
+
+from providers.contract.means import (  # type: ignore[import-not-found]  # noqa: E402  # mypy does not read tests/
+    MEANS,
+    Means,
+    Never,
+    Part,
+)
 
 TITLES = {"claude": "Claude", "codex": "Codex", "copilot": "Copilot", "acp": "ACP agents"}
 WHAT = {
@@ -71,6 +82,35 @@ def declared(folder: Path = TESTS) -> list[Cell]:
     return found
 
 
+def contracted(folder: Path = TESTS / "contract", means: Mapping[str, Means] = MEANS) -> list[Cell]:
+    """The cells of the contract suite: every row for every agent. Raises ValueError for a row of which nothing is said
+    for an agent, and for a cell that no test shows."""
+    rows: dict[tuple[str, str], str] = {}
+    for file in sorted(folder.glob("test_*.py")):
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+                where = f"{folder.name}/{file.name}::{node.name}"
+                for call in _calls(node.decorator_list, "row"):
+                    what, *whens = _texts(call.args, where, len(call.args))
+                    rows |= {(_known(what, WHAT, where), _known(when, WHEN, where)): where for when in whens}
+    said = {(what, when) for one in means.values() for what, whens in one.items() for when in whens}
+    if unshown := said - rows.keys():
+        raise ValueError(f"no test shows {sorted(unshown)}")
+    return [_contracted(name, one, key, where) for name, one in means.items() for key, where in rows.items()]
+
+
+def _contracted(name: str, means: Mapping[Any, Mapping[Any, object]], key: tuple[str, str], where: str) -> Cell:
+    what, when = key
+    match means.get(what, {}).get(when):
+        case str(how):
+            return Cell(name, what, when, "yes", how, where)
+        case Part(how, limit):
+            return Cell(name, what, when, "part", f"{how}. Limit: {limit}", where)
+        case Never(why):
+            return Cell(name, what, when, "no", why)
+    raise ValueError(f"{where}: nothing is said of {name}")
+
+
 def _calls(nodes: list[ast.expr], name: str) -> Iterator[ast.Call]:
     for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name:
@@ -103,9 +143,12 @@ def _known(value: str, known: Mapping[str, str], where: str) -> str:
     return value
 
 
-def matrix_page(table: Callable[..., str], folder: Path = TESTS) -> str:
+def all_cells() -> list[Cell]:
+    return [*contracted(), *declared()]
+
+
+def matrix_page(table: Callable[..., str], cells: list[Cell]) -> str:
     """docs/reference/provider-matrix.md, without the notice."""
-    cells = declared(folder)
     page = INTRODUCTION
     for provider in sorted({cell.provider for cell in cells}, key=lambda name: [*TITLES, name].index(name)):
         mine = [cell for cell in cells if cell.provider == provider]
@@ -132,4 +175,4 @@ def _means(cells: list[Cell], table: Callable[..., str]) -> str:
 
 
 def _shown(test: str | None) -> str:
-    return "" if test is None else f"`{test.rpartition('/')[2]}`"
+    return "" if test is None else f"`{'/'.join(test.split('/')[-2:])}`"

@@ -2,12 +2,16 @@
 
 import asyncio
 import base64
+import json
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from providers.agent_host import Rig, server_id, session
+from providers.answering import calls
+from providers.codex.conftest import codex_host
 from scripted.world import call_of, text_of
 from servers.fake_llm.openai_responses import FakeOpenAI
 from servers.fake_llm.recording import call, failure, reply, say, think
@@ -184,6 +188,23 @@ async def test_plan_mode_of_the_session_is_codex_own_and_ends_with_it(host: Rig,
     assert "Plan Mode" not in str(last) or "Default" in str(last)
 
 
+async def test_a_list_of_things_to_do_is_shown_each_time_it_changes(root: Path, llm: FakeOpenAI) -> None:
+    """Issue 6 §1: as a call that is done, with the words and the standing of every step. Codex has the tool for it
+    where its own configuration says so."""
+    first = [{"step": "look", "status": "in_progress"}, {"step": "write", "status": "pending"}]
+    then = [{"step": "look", "status": "completed"}, {"step": "write", "status": "in_progress"}]
+    llm.add(reply(call("update_plan", plan=first)), reply(call("update_plan", plan=then)), reply(say("planned")))
+    async with codex_host(root, llm, after="[tools.update_plan]\nenabled = true\n") as host:
+        client = await host.client()
+        _, chat = await session(client, host.work, "codex")
+        turn = await client.turn(chat, "plan")
+        assert text_of(turn) == "planned" and llm.asked[0].offers("update_plan")
+        lists = calls(turn)
+        assert [(one["toolName"], one["status"]) for one in lists] == [("update_plan", "completed")] * 2
+        assert [one["content"][0]["text"] for one in lists] == ["[>] look\n[ ] write", "[x] look\n[>] write"]
+        assert [step["step"] for step in json.loads(lists[0]["toolInput"])["plan"]] == ["look", "write"]
+
+
 async def test_a_fork_that_is_taken_back_below_its_beginning_knows_no_more_than_it_shows(
     host: Rig, llm: FakeOpenAI
 ) -> None:
@@ -268,7 +289,7 @@ async def test_a_thread_that_is_gone_from_disk_is_replaced_and_told_what_was_sai
     await again.subscribe(chat)
     turn = await again.turn(chat, "TWO", "t2")
     assert text_of(turn) == "second answer", turn
-    assert llm.asked[1].mentions("<earlier_conversation>") and llm.asked[1].mentions("first answer")
+    assert llm.asked[1].mentions("The conversation before this message") and llm.asked[1].mentions("first answer")
 
 
 async def test_turns_of_two_chats_and_sessions_run_at_the_same_time(host: Rig, llm: FakeOpenAI) -> None:
