@@ -48,7 +48,8 @@ def name_programs(repository: RealRepository, program: str, *, file: str | None 
     where = ("--file", file) if file is not None else ("--local",)
     for name in (
         f"filter.{DRIVER}.clean", f"filter.{DRIVER}.smudge", "filter.second.process",
-        "core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.askPass", "core.pager", "core.editor",
+        "core.fsmonitor", "core.sshCommand", "core.gitProxy", "core.alternateRefsCommand", "core.askPass",
+        "core.pager", "core.editor",
         "credential.helper", "credential.https://example.invalid.helper", "remote.origin.uploadpack",
         "diff.external", "diff.odd.textconv", "diff.odd.command", "gpg.program", "merge.odd.driver",
         "alias.status", "alias.add", "lfs.extension.x.clean", "lfs.customtransfer.x.path",

@@ -32,6 +32,7 @@ OTHERS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
     for pattern, harmless in (
         (r"core\.sshcommand", "ssh"),
         (r"core\.gitproxy", "none"),
+        (r"core\.alternaterefscommand", "true"),
         (r"credential\.(?:.*\.)?helper", ""),
         (r"remote\..*\.uploadpack", "git-upload-pack"),
         (r"lfs\.extension\..*\.(?:clean|smudge)", ""),
@@ -41,7 +42,7 @@ OTHERS: Final[tuple[tuple[re.Pattern[str], str], ...]] = tuple(
 )
 """What else names a program that these commands may run: a partial clone fetches what it lacks, and LFS what it has
 not. With the value that does no harm; for a list it begins the list anew."""
-WANTED: Final = r"^(filter|credential|remote|lfs)\.|^core\.(sshcommand|gitproxy)$"
+WANTED: Final = r"^(filter|credential|remote|lfs)\.|^core\.(sshcommand|gitproxy|alternaterefscommand)$"
 """As git compares names, in one expression."""
 
 LISTING: Final = ("config", "--show-scope", "-z", "--get-regexp", WANTED)
