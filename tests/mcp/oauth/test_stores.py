@@ -1,9 +1,11 @@
 """What every place for tokens must do, and what the file on disk must do besides (issue 3.8)."""
 
+import asyncio
 import json
 import os
 import stat
 import sys
+import threading
 import types
 from collections.abc import Callable
 from dataclasses import replace
@@ -229,10 +231,37 @@ async def test_keyring_is_used_where_it_keeps_something(
     monkeypatch.setitem(sys.modules, "keyring", package)
     store = standard_store(tmp_path / "tokens.json")
     await store.put(ONE)
-    assert isinstance(store, KeyringTokens if priority else FileTokens)
+    assert await store.all() == (ONE,)
+    assert bool(backend.kept) is bool(priority)
     assert (tmp_path / "tokens.json").exists() is not bool(priority)
+    await store.remove(ONE.key)
+    assert await store.all() == ()
+
+
+async def test_a_keyring_is_looked_for_once_and_not_before_a_token_is_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Looking loads packages and starts programs, for which no start of a host has to wait (issue 2 §9)."""
+    looked: list[str] = []
+    backend = FakeKeyring()
+    backend.priority = 5
+
+    def get_keyring() -> FakeKeyring:
+        looked.append(threading.current_thread().name)
+        return backend
+
+    package: Any = types.ModuleType("keyring")
+    package.get_keyring = get_keyring
+    monkeypatch.setitem(sys.modules, "keyring", package)
+    store = standard_store(tmp_path / "tokens.json")
+    assert looked == []
+    await asyncio.gather(store.put(ONE), store.put(TWO))
+    assert sorted(one.resource for one in await store.all()) == sorted([ONE.resource, TWO.resource])
+    assert len(looked) == 1
+    assert looked != [threading.main_thread().name]
 
 
 async def test_without_the_package_the_file_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "keyring", None)
-    assert isinstance(standard_store(tmp_path / "tokens.json"), FileTokens)
+    await standard_store(tmp_path / "tokens.json").put(ONE)
+    assert await FileTokens(tmp_path / "tokens.json").all() == (ONE,)

@@ -3,6 +3,8 @@
 Rules
 * One secret an entry, named by a digest of its key; one more lists the names. Neither is in any file of ours.
 * Calls may wait for a person who unlocks the keyring: they run in a thread, one at a time.
+* Whether there is a keyring is found out with the first token that is asked for, in a thread too: looking loads what
+  serves keyrings on every kind of system, and may start programs. No host waits for it at its start.
 """
 
 import asyncio
@@ -82,10 +84,34 @@ class KeyringTokens:
         return [name for name in found if isinstance(name, str)] if isinstance(found, list) else []
 
 
+class StandardTokens:
+    """The store in the keyring where it can be used, else in the file `path`."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = asyncio.Lock()
+        self._found: TokenStore | None = None
+
+    async def all(self) -> Sequence[Credentials]:
+        return await (await self._store()).all()
+
+    async def put(self, credentials: Credentials) -> None:
+        await (await self._store()).put(credentials)
+
+    async def remove(self, key: Key) -> None:
+        await (await self._store()).remove(key)
+
+    async def _store(self) -> TokenStore:
+        async with self._lock:
+            if self._found is None:
+                keyring = await asyncio.to_thread(_system_keyring)
+                self._found = FileTokens(self._path) if keyring is None else KeyringTokens(keyring)
+            return self._found
+
+
 def standard_store(path: Path) -> TokenStore:
-    """The keyring where it can be used, else the file `path`."""
-    keyring = _system_keyring()
-    return FileTokens(path) if keyring is None else KeyringTokens(keyring)
+    """Where a host keeps its sign-ins."""
+    return StandardTokens(path)
 
 
 def _system_keyring() -> Keyring | None:
