@@ -24,7 +24,20 @@ sys.exit(main(["serve", "--quiet", "--no-token", "--port", "0"]))
 
 LATE = (
     *("jinja2", "markdown_it", "pygments", "nh3", "starlette", "python_multipart", "innkeeper.web", "innkeeper.client"),
-    *("mcp", "mcp_types", "httpx2", "pydantic", "ruamel", "tree_sitter", "rich", "tomlkit", "jsonschema"),
+    *(
+        "mcp",
+        "mcp_types",
+        "anyio._core",
+        "httpx2",
+        "pydantic",
+        "ruamel",
+        "tree_sitter",
+        "rich",
+        "tomlkit",
+        "jsonschema",
+        "keyring",
+        "psutil",
+    ),
     *("innkeeper.mcp.declarations.resolve", "innkeeper.mcp.declarations.entries", "innkeeper.editing.jsonc"),
     *("innkeeper.mcp.editor.editor", "innkeeper.editing.toml.front", "innkeeper.editing.toml.writing"),
     *("innkeeper.host.approval.shell.judge", "innkeeper.host.approval.shell.programs"),

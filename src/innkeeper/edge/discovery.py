@@ -8,7 +8,9 @@ Rules
 
 import contextlib
 import os
+import re
 import secrets
+import sys
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final
@@ -42,7 +44,12 @@ class Endpoint:
 
 
 def process_started() -> float:
-    """`Endpoint.process_started` of this process."""
+    """`Endpoint.process_started` of this process, as `psutil` counts it, which a host need not load to start."""
+    if sys.platform == "linux":
+        ticks = int(Path("/proc/self/stat").read_text(errors="replace").rpartition(")")[2].split()[19])
+        booted = re.search(r"^btime (\d+)$", Path("/proc/stat").read_text(), re.MULTILINE)
+        if booted is not None:
+            return int(booted[1]) + ticks / os.sysconf("SC_CLK_TCK")
     import psutil
 
     return float(psutil.Process().create_time())

@@ -3,7 +3,7 @@
 Rules
 * Every scope of the SDK begins and ends in the owner task, so a dying server can cancel nobody but the owner.
 * A caller that is cancelled cancels its own request and nothing else. A request once sent is never sent again (M7.5).
-* The SDK is imported when the first connection starts, not before.
+* The SDK, and what it runs on, is imported when the first connection starts, not before.
 * States carry a code and at most a number: no output of the server, no address, no value (M7.7).
 * A connection starts once; whoever wants another try makes another connection.
 * Once it is known to be lost its state says so and nothing is accepted, also while its process is still being ended.
@@ -14,10 +14,8 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
-
-import anyio
 
 from innkeeper.mcp.connections import listing
 from innkeeper.mcp.connections.exchanges import Exchanges
@@ -43,6 +41,7 @@ from innkeeper.ports.questions import Caller
 from innkeeper.protocol.session.state import McpAuthRequirement
 
 if TYPE_CHECKING:
+    import anyio
     from mcp.client._transport import Transport
     from mcp.client.client import Client
 
@@ -62,7 +61,7 @@ EXIT_NOTICE = 0.1
 class _Request:
     run: Callable[[Any], Awaitable[Any]]
     answer: "asyncio.Future[Any]"
-    scope: anyio.CancelScope = field(default_factory=anyio.CancelScope)
+    scope: "anyio.CancelScope"
 
 
 class Connection:
@@ -202,7 +201,9 @@ class Connection:
         """Run one request in the owner's task group. Raises ConnectionLost when there is no connection (any more)."""
         if self.state.kind != "ready" or self._stopping or self._signals.ended:
             raise ConnectionLost(self.name)
-        request = _Request(run, asyncio.get_running_loop().create_future())
+        import anyio
+
+        request = _Request(run, asyncio.get_running_loop().create_future(), anyio.CancelScope())
         self._requests.append(request)
         self._wake.set()
         self.running += 1
@@ -220,6 +221,8 @@ class Connection:
                 self._used(self, "idle")
 
     async def _own(self) -> None:
+        import anyio
+
         end = ConnectionState("stopped")
         try:
             async with AsyncExitStack() as stack:
@@ -434,6 +437,7 @@ async def _shielded(work: Awaitable[T]) -> T:
 
 
 def _call_error(error: Exception) -> Exception:
+    import anyio
     from mcp.shared.exceptions import MCPError
     from mcp_types import CONNECTION_CLOSED
 
