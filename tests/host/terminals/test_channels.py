@@ -173,6 +173,21 @@ async def test_a_session_that_goes_ends_a_terminal_that_floods(world: ShellWorld
     assert world.hub.kind(URI) is None
 
 
+async def test_a_session_that_goes_ends_the_command_that_its_turn_waits_for(world: ShellWorld, client: Client) -> None:
+    config = {"autoApprove": "autoApprove"}
+    session, chat = await client.new_session(workingDirectories=[world.home.as_uri()], config=config)
+    client.start_turn(chat, "!sleep 300")
+    live = world.service._terminals._live
+    await world.until(lambda: any(terminal.transcript.is_running for terminal in live.values()))
+    (shell,) = (psutil.Process(terminal.terminal.pid) for terminal in live.values())
+    await world.until(shell.children)
+    pids = [shell.pid, *(child.pid for child in shell.children())]
+    await client.request("disposeSession", session)
+    await client.state(ROOT, lambda s: s["terminals"] == [])
+    await world.until(lambda: not any(map(exists, pids)))
+    assert len(pids) == 2 and world.hub.kind(chat) is None
+
+
 async def test_disposing_ends_the_process(world: ShellWorld, client: Client) -> None:
     await made(client)
     pid = world.service._terminals._live[URI].terminal.pid
