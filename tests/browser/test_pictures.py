@@ -302,7 +302,8 @@ def test_the_editor_after_the_file_changed(stage: Any, tab: Any, work: dict[str,
     page.locator("#edit-env [name=env_key]").nth(1).fill("BROWSER_TOKEN")
     expect(page.locator("#edit-env")).to_contain_text("This key is already above. Rename or remove one of the two.")
     expect(page.locator("#edit-args")).to_have_value(re.compile("--headless$"))
-    expect(page.locator("#edit-foot")).to_contain_text("problem")
+    expect(page.locator("#edit-note")).to_contain_text("EDIT_CONFLICT")
+    expect(page.locator("#edit-foot")).to_contain_text("2 problems")
     picture(page, shots, "editor-conflict-light")
     file.write_text(before)
 

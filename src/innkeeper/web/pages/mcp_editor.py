@@ -191,6 +191,8 @@ async def check(ask: Ask) -> Done:
             if "code" not in (error.data or {}):
                 raise
             note = editor.note(error)
+    if note is None and draft.flaws and draft.token != opened["token"]:  # with flaws nothing is tried that would tell
+        note = editor.note(RpcFailure("", 0, ask.reader.t("web.edit.conflict"), {"code": "EDIT_CONFLICT"}))
     if ask.field("adopt") and note is None:
         note = {"code": "", "adopted": True, "message": ask.reader.t("web.edit.adopted"), "remedy": ""}
     pieces = editor.pieces(draft, opened, places["items"], outcome, note)

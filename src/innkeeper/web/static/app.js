@@ -297,14 +297,15 @@ main?.addEventListener("scroll", () => { if (atEnd() && $("below")) $("below").h
 
 // Clocks, in the browser
 const lang = root.lang;
-const unit = (value, name) => new Intl.NumberFormat(lang, { style: "unit", unit: name, unitDisplay: "short" }).format(value);
+const spaced = (words) => words.replace(/(\d)(?=\p{Script=Han})|(\p{Script=Han})(?=\d)/gu, "$1$2 "); // 6 分钟
+const unit = (value, name) => spaced(new Intl.NumberFormat(lang, { style: "unit", unit: name, unitDisplay: "short" }).format(value));
 function ago(date) {
   const seconds = (Date.now() - date) / 1000;
   if (seconds < 60) return words.now;
   if (seconds < 3600) return unit(Math.floor(seconds / 60), "minute");
   if (seconds < 86400) return unit(Math.floor(seconds / 3600), "hour");
   if (seconds < 604800) return date.toLocaleDateString(lang, { weekday: "short" });
-  return date.toLocaleDateString(lang, { day: "numeric", month: "short" });
+  return spaced(date.toLocaleDateString(lang, { day: "numeric", month: "short" }));
 }
 const clock = (seconds) => `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;
 const write = (place, text) => { if (place.textContent !== text) place.textContent = text; };
