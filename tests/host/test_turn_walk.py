@@ -6,7 +6,9 @@ from collections import Counter
 
 import pytest
 
+from innkeeper.contributions.queue_drain import PAUSED
 from innkeeper.contributions.spi import Context, Contribution
+from innkeeper.ports.declarations import RequiredServerUnavailable
 from scripted.world import World
 
 pytestmark = pytest.mark.anyio
@@ -122,3 +124,117 @@ async def rest(world, client, chat):
         if turn is not None and turn["responseParts"]:
             client.dispatch(chat, "chat/turnCancelled", turnId=turn["id"], duration=1)
     raise AssertionError(f"it does not come to rest: {client.states[chat].get('activeTurn')}")
+
+
+# -- what stands in the way ------------------------------------------------------------------------------------------
+
+OBSTACLES = (None, None, None, RequiredServerUnavailable("db", "START_TIMEOUT"), OSError("disk"))
+
+
+class Obstacles:
+    """A host in which turns are refused, fail before they reach their agent, and which dies now and then. `sent` are
+    the words that reached agents, `taken` the words of the messages that the queue took."""
+
+    def __init__(self, dice):
+        self.dice = dice
+        self.sent: list[str] = []
+        self.taken: set[str] = set()
+        self.names = 0
+
+    async def begin(self, world):
+        self.world = world
+        world.mcp.prepare = self.prepare
+        self.client = await world.client("alice")
+        self.other = await world.client("bob")
+        self.standing = None
+
+    def prepare(self, session, turn_id):
+        if self.standing is not None:
+            raise self.standing
+
+    async def opened(self, session, chat):
+        self.session, self.chat = session, chat
+        for client in (self.client, self.other):
+            await client.subscribe(session)
+            await client.subscribe(chat)
+
+    async def step(self):
+        client = self.dice.choice([self.client, self.other])
+        turn = client.states[self.chat].get("activeTurn")
+        match self.dice.randrange(12):
+            case 0 | 1 | 2 | 3:
+                await self.queue(client)
+            case 4:
+                archived = bool(client.states[self.session]["status"] & 64)
+                client.dispatch(self.session, "session/isArchivedChanged", isArchived=not archived)
+            case 5 | 6:
+                self.standing = self.dice.choice(OBSTACLES)
+            case 7 if turn is not None:
+                client.dispatch(self.chat, "chat/turnCancelled", turnId=turn["id"], duration=1)
+            case 8 if self.dice.random() < 0.3:
+                await self.die()
+            case 9:
+                self.names += 1
+                client.start_turn(self.chat, f"direct {self.names}", f"t{self.names}")
+            case _:
+                self.touch(client)
+
+    async def queue(self, client):
+        self.names += 1
+        words = f"hello {self.names}"
+        message = {"text": words, "origin": {"kind": "user"}}
+        waiting = {"kind": "queued", "id": f"q{self.names}", "message": message}
+        echo = await client.echo(client.dispatch(self.chat, "chat/pendingMessageSet", **waiting))
+        if "rejectionReason" not in echo:
+            self.taken.add(words)
+
+    def touch(self, client):
+        ids = [one["id"] for one in client.states[self.chat].get("queuedMessages") or ()]
+        client.dispatch(self.chat, "chat/queuedMessagesReordered", order=ids)
+
+    async def die(self):
+        later = await self.world.crash()
+        self.sent += [request.text for request in self.world.scripted.requests]
+        await self.begin(later)
+        await self.opened(self.session, self.chat)
+
+    async def clear(self):
+        """Nothing stands in the way any more, and the queue is touched until it is empty."""
+        self.standing = None
+        for one in (self.other, self.client):
+            await one.echo(one.dispatch(self.chat, "chat/draftChanged"))
+        if self.client.states[self.session]["status"] & 64:
+            await self.client.echo(self.client.dispatch(self.session, "session/isArchivedChanged", isArchived=False))
+        for _ in range(200):
+            await self.client.echo(self.client.dispatch(self.chat, "chat/draftChanged"))
+            state = self.client.states[self.chat]
+            if "activeTurn" not in state and not self.world.conversation.running:
+                if not state.get("queuedMessages"):
+                    break
+                self.touch(self.client)
+        self.sent += [request.text for request in self.world.scripted.requests]
+
+
+def was_stopped(turn):
+    error = turn["responseParts"][-1].get("error") if turn["responseParts"] else None
+    return turn["state"] == "cancelled" or (error is not None and error["errorType"] == "executionInterrupted")
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+async def test_whatever_stands_in_the_way_no_queued_message_is_lost_or_reaches_an_agent_twice(seed):
+    """K12, K14, K19: refused, failed before its agent had it, or cut off by the death of the host."""
+    walk = Obstacles(random.Random(seed))
+    await walk.begin(await World().start())
+    await walk.opened(*await walk.client.new_session())
+    for _ in range(60):
+        await walk.step()
+    await walk.clear()
+    state = walk.client.states[walk.chat]
+    assert not state.get("queuedMessages"), "it came to its end"
+    stopped = {turn["message"]["text"] for turn in state["turns"] if was_stopped(turn)}
+    assert walk.taken <= stopped | set(walk.sent), "each reached its agent, unless somebody, or a death, stopped it"
+    assert all(times == 1 for times in Counter(walk.sent).values())
+    paused = await walk.client.state(walk.session, lambda s: PAUSED not in s["_meta"])
+    assert not paused["status"] & 64
+    walk.world.check_mirrors(walk.client)
+    await walk.world.close()
