@@ -35,7 +35,7 @@ NEEDED: Final = (
 
 
 def sdk() -> Any:
-    """Blocks for a second or two, the first time."""
+    """Blocks for a second or two, the first time: it is 1,900 generated dataclasses."""
     found = importlib.import_module("copilot")
     logging.getLogger("copilot").setLevel(logging.CRITICAL + 1)
     return found
