@@ -21,6 +21,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 PAGE = (ROOT / "docs/reference/contributions.md").read_text()
 EXAMPLE = ROOT / "examples/contributions/house_rules.py"
 SOURCES = ROOT / "src/innkeeper/contributions"
+CONTRIBUTED = ROOT / "src/innkeeper/ports/contributed.py"
 
 
 def example():
@@ -79,6 +80,16 @@ def test_every_setting_that_a_contribution_reads_is_on_the_page_and_in_the_schem
     assert read == {"rich_plan_links", "github_references"}
     for name in (*read, "contributions", "contribution_settings", "generate_titles"):
         assert f"| `{name}` |" in PAGE and name in FIELDS
+
+
+def test_every_key_that_is_kept_in_a_state_is_documented():
+    """Architecture §6: own keys begin with our prefix, and are documented like the rest."""
+    keys = set()
+    for source in (*SOURCES.rglob("*.py"), *(ROOT / "src/innkeeper/host").glob("*.py"), CONTRIBUTED):
+        keys.update(re.findall(r'^[A-Z_]+(?:: Final)? = "x-innkeeper/(\w+)"', source.read_text(), re.MULTILINE))
+    assert keys >= {"queuePaused", "chatConfig", "sender"}
+    page = (ROOT / "docs/reference/extensions.md").read_text()
+    assert [key for key in sorted(keys) if f"`x-innkeeper/{key}`" not in page] == []
 
 
 def test_every_built_in_says_what_it_does_and_has_a_folder_of_tests():

@@ -586,6 +586,13 @@ async def test_hydrating_twice_is_hydrating_once(world, client, which):
     assert await world.service.hooks.hydrate_chat(of, entered) == entered
 
 
+@pytest.mark.parametrize("type_", ["chat/delta", "chat/reasoning", "chat/toolCallDelta", "chat/activityChanged"])
+async def test_no_built_in_is_called_for_what_streams(world, type_):
+    """K9: the cost of a delta is one look-up; benchmarks/bench_contributions.py measures it."""
+    assert not world.service.hooks.watched(type_, type_.split("/")[0])
+    assert world.service.hooks.watched("chat/toolCallReady", "chat")
+
+
 def test_no_two_built_ins_of_a_hook_have_one_order():
     """K4."""
     for hook in HOOKS:
