@@ -21,7 +21,6 @@ class RunningTurn:
     turn_id: str
     began: float
     earlier: int = 0
-    resumed: bool = False
     earlier_usage: Mapping[str, Any] | None = None
     """What the attempts before a resume used."""
     output: Flushes | None = None

@@ -115,11 +115,10 @@ class Turns:
         self._begin(asking, released, decision)
 
     def _begin(self, asking: Asking, released: Released, handled: Handled | None) -> None:
-        earlier = (find_turn(released.before, asking.turn_id) or {}).get("duration") or 0 if asking.resumed else 0
-        began = self._clock.monotonic()
-        turn = RunningTurn(asking.session, asking.chat, asking.turn_id, began, int(earlier), asking.resumed)
+        turn = RunningTurn(asking.session, asking.chat, asking.turn_id, self._clock.monotonic())
         if asking.resumed:
-            turn.earlier_usage = (find_turn(released.before, asking.turn_id) or {}).get("usage")
+            before = find_turn(released.before, asking.turn_id) or {}
+            turn.earlier, turn.earlier_usage = int(before.get("duration") or 0), before.get("usage")
         self._running.add(turn)
         if not asking.resumed and handled is None:
             self._titles.first_message(asking.session, asking.chat, asking.message.get("text", ""))

@@ -167,6 +167,36 @@ def test_a_constructor_asks_for_services_by_type():
     assert all(word in str(refused.value) for word in ("wanting", "port", "Port"))
 
 
+def test_services_may_be_keywords_alone():
+    """K7."""
+
+    class Asking(Contribution):
+        id, order = "asking", 1
+
+        def __init__(self, context: Context, *, number: int, word: str) -> None:
+            self.got = (number, word)
+
+    assert Services({str: "w", int: 7}).construct(Asking, _context("asking")).got == (7, "w")
+
+
+@pytest.mark.parametrize("wanted", [int | None, "int", list[int], None])
+def test_what_is_no_type_of_a_service_is_named(wanted):
+    """K7: before anything of the contribution runs, with contribution, parameter and type."""
+
+    class Asking(Contribution):
+        id, order = "asking", 1
+
+        def __init__(self, context: Context, number) -> None:
+            raise AssertionError("built")
+
+    if wanted is not None:
+        Asking.__init__.__annotations__["number"] = wanted
+    with pytest.raises(HostError) as refused:
+        Services({str: "w"}).construct(Asking, _context("asking"))
+    assert refused.value.code == "CONTRIBUTION_SERVICE"
+    assert "asking" in str(refused.value) and "number" in str(refused.value)
+
+
 def _context(id_):
     from innkeeper.contributions.dispatch.mementos import OwnContext
 

@@ -44,13 +44,13 @@ class Services:
 
     def construct(self, kind: type[Contribution], context: Context) -> Contribution:
         """Raises HostError CONTRIBUTION_SERVICE, and whatever the constructor raises."""
-        services: list[object] = []
+        services: dict[str, object] = {}
         for name, wanted in self.parameters(kind):
             if wanted not in self._services:
                 raise _missing(kind, name, getattr(wanted, "__name__", str(wanted)))
-            services.append(self._services[wanted])
+            services[name] = self._services[wanted]
         build: Callable[..., Contribution] = kind
-        return build(context, *services)
+        return build(context, **services)
 
 
 def _hints(kind: type[Contribution]) -> Mapping[str, Any]:
