@@ -78,6 +78,7 @@ async def test_a_login_that_is_made_elsewhere_is_seen_when_a_session_opens():
     agent.missing = agent.opening = None
     await client.new_session("ahp-session:/2", provider="scripted")
     await client.state(ROOT, lambda s: s["agents"][0]["models"])
+    assert len(client.notices("auth/required")) == 1
     await world.close()
 
 
