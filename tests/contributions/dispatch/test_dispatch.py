@@ -125,6 +125,9 @@ def test_what_is_unregistered_is_disposed_once_and_not_called(registry, hooks):
         ({"on_turn_ended": lambda self, end: None}, "not a hook"),
         ({"on_turn_end": lambda self: None}, "1 argument"),
         ({"on_did_dispatch_action": lambda self, action: None}, "watch"),
+        ({"on_did_dispatch_action": lambda self, action: None, "watch": ("chat/usage",)}, "watch"),
+        ({"on_did_dispatch_action": lambda self, action: None, "watch": Watch("chat/usage")}, "watch"),
+        ({"on_did_dispatch_action": lambda self, action: None, "watch": Watch(None, ["chat"])}, "watch"),
     ],
 )
 def test_a_hook_that_could_never_be_called_is_refused(registry, members, part):

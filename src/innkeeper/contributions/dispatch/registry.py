@@ -148,6 +148,11 @@ def _problem(kind: type[Contribution], name: str) -> str | None:
         inspect.signature(method).bind(*[None] * (1 + hook.parameters))
     except TypeError:
         return f"{name} does not take {hook.parameters} argument(s)"
-    if name == "on_did_dispatch_action" and not isinstance(getattr(kind, "watch", None), Watch):
+    if name == "on_did_dispatch_action" and not _is_watch(getattr(kind, "watch", None)):
         return f"{name} needs a watch that says which actions it wants"
     return None
+
+
+def _is_watch(given: object) -> bool:
+    """A text in place of a set would watch for every part of it."""
+    return isinstance(given, Watch) and all(part is None or isinstance(part, frozenset) for part in given)
