@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from innkeeper.editing import files
+from innkeeper.editing import files, replacing
 from innkeeper.editing.engine import version_of
 from innkeeper.editing.files import change_file, read_content
 from innkeeper.editing.refusals import EditConflict, EditUnwritable
@@ -56,6 +56,44 @@ def test_mode_and_owner_stay(tmp_path: Path, mode: int) -> None:
     after = path.stat()
     assert (after.st_mode, after.st_uid, after.st_gid) == (before.st_mode, before.st_uid, before.st_gid)
     assert path.read_bytes() == b"old+"
+
+
+class Attributes:
+    """Extended attributes of files, by inode: not every file system of a test has them."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, refused: str = "") -> None:
+        self.kept: dict[int, dict[str, bytes]] = {}
+        self.refused = refused
+        monkeypatch.setattr(os, "listxattr", lambda file: list(self.of(file)), raising=False)
+        monkeypatch.setattr(os, "getxattr", lambda file, name: self.of(file)[name], raising=False)
+        monkeypatch.setattr(os, "setxattr", self.set, raising=False)
+
+    def of(self, file: "int | Path") -> dict[str, bytes]:
+        return self.kept.setdefault(os.stat(file).st_ino, {})
+
+    def set(self, file: "int | Path", name: str, value: bytes) -> None:
+        if name == self.refused:
+            raise PermissionError(1, "Operation not permitted")
+        self.of(file)[name] = value
+
+
+@pytest.mark.parametrize("refused", ["", "security.label", replacing.ACCESS_LIST])
+def test_an_access_list_stays_or_nothing_is_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, refused: str
+) -> None:
+    """M8.5: the mode of a file with such a list is its mask; alone it would let in who was kept out."""
+    path = tmp_path / "f"
+    path.write_bytes(b"old")
+    attributes = Attributes(monkeypatch, refused)
+    attributes.kept[path.stat().st_ino] = {"security.label": b"l", "user.note": b"n", replacing.ACCESS_LIST: b"a"}
+    if refused == replacing.ACCESS_LIST:
+        with pytest.raises(EditUnwritable):
+            change_file(path, lambda known: b"new")
+        assert ([entry.name for entry in tmp_path.iterdir()], path.read_bytes()) == (["f"], b"old")
+        return
+    change_file(path, lambda known: b"new")
+    wanted = {"security.label": b"l", "user.note": b"n", replacing.ACCESS_LIST: b"a"}
+    assert attributes.of(path) == {name: value for name, value in wanted.items() if name != refused}
 
 
 def test_a_link_stays_a_link_and_its_target_is_written(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ WORDS = st.text(alphabet='ab //*{}[],:"\\\n\té', max_size=6)
 
 @st.composite
 def gaps(draw: st.DrawFn, newline: str) -> str:
-    """What may stand between tokens."""
+    """What may stand between tokens; a line that somebody else's editor ended now and then."""
+    newline = draw(st.sampled_from([newline] * 12 + ["\n", "\r\n", "\r"]))
     comment = draw(st.sampled_from(["// one", "//", "// { ] ,", '// "x": 1,']))
     block = draw(st.sampled_from(["/* a */", "/**/", f"/* b{newline} , */"]))
     lines = [f"{newline}{newline}  {block}{newline}  ", f"{newline}  {comment}{newline}    ", f" {comment}{newline}  "]

@@ -36,7 +36,8 @@ def maps(draw: st.DrawFn, indentation: str, depth: int) -> list[str]:
             items = draw(st.lists(flows(1), min_size=1, max_size=3))
             lines += [head + comment, *(f"{inner}- {item}{draw(COMMENTS)}" for item in items)]
         elif kind == "text":
-            lines += [f"{head} {draw(st.sampled_from(['|', '>', '|-']))}", f"{indentation}{step}some", ""]
+            header = draw(st.sampled_from(["|", ">", "|-", "|+", ">+", "|-  # one"]))
+            lines += [f"{head} {header}", f"{indentation}{step}some", ""]
         else:
             value = draw(SCALARS if kind == "scalar" else flows(2))
             lines.append(f"{head} {value}{comment}" if value else head + comment)

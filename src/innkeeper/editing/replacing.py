@@ -4,7 +4,8 @@ Rules
 * Everything goes through the folder's descriptor and follows no link: a folder or file that is swapped for a link
   meanwhile is not written through.
 * A write is a temporary file beside it, synced, renamed over it, the folder synced: readers see the old content or the
-  new one, also after a sudden end. Mode, owner and group stay; where they cannot, nothing is written.
+  new one, also after a sudden end. Mode, owner, group and access list stay; where they cannot, nothing is written.
+  Other extended attributes stay where the system lets them.
 * Taking back renames the old file itself back, so that it needs no space and restores everything about it.
 * What a sudden end left beside the file is removed by the next writer. The caller holds the lock of the folder.
 """
@@ -25,6 +26,7 @@ from innkeeper.editing.refusals import EditConflict
 from innkeeper.limits import MIB
 
 MAX_BYTES: Final = 8 * MIB
+ACCESS_LIST: Final = "system.posix_acl_access"
 _LEFTOVER: Final = r"\.[0-9a-f]{12}"
 
 
@@ -109,6 +111,7 @@ class Replacement:
                 file.flush()
                 if found is not None:
                     _give(file.fileno(), found)
+                    _give_attributes(file.fileno(), self._folder, self._name)
                 os.fsync(file.fileno())
         except BaseException:
             self.discard()
@@ -210,3 +213,32 @@ def _give(descriptor: int, known: os.stat_result) -> None:
     if (own.st_uid, own.st_gid) != (known.st_uid, known.st_gid):
         os.fchown(descriptor, known.st_uid, known.st_gid)
     os.fchmod(descriptor, stat.S_IMODE(known.st_mode))
+
+
+def _give_attributes(descriptor: int, folder: int, name: str) -> None:
+    """Extended attributes of the file that is replaced. Raises OSError when its access list cannot be kept: the mode
+    alone would let in others than before."""
+    if not hasattr(os, "listxattr"):
+        return
+    old = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    try:
+        for attribute in _attributes(old):
+            _give_attribute(descriptor, old, attribute)
+    finally:
+        os.close(old)
+
+
+def _give_attribute(descriptor: int, old: int, attribute: str) -> None:
+    try:
+        os.setxattr(descriptor, attribute, os.getxattr(old, attribute))
+    except OSError:
+        if attribute == ACCESS_LIST:
+            raise
+
+
+def _attributes(descriptor: int) -> list[str]:
+    """None on a file system that has no such thing."""
+    try:
+        return os.listxattr(descriptor)
+    except OSError:
+        return []

@@ -100,6 +100,12 @@ class Layout:
         found = LINE_END.match(self.text, start) or LINE_END.search(self.text)
         return "\n" if found is None else found[0]
 
+    def first_newline(self, gap: str) -> str:
+        """How the first line of a gap ends; it has one."""
+        found = LINE_END.search(gap)
+        assert found is not None
+        return found[0]
+
     def manner(self, holder: Node) -> Manner:
         """What a new member of the holder should look like."""
         colon = self._colon(holder) or self._first_colon or ": "

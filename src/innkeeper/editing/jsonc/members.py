@@ -87,8 +87,8 @@ def _into_empty(layout: Layout, holder: Node, manner: Manner, key: str | None, v
     inner = outer + manner.step
     if any(end in gap for end in "\r\n"):
         if not gap.strip():
-            text = layout.written(key, value, manner, inner)
-            return Splice(inside, inside, f"{manner.newline}{inner}{text}{manner.newline}")
+            text, newline = layout.written(key, value, manner, inner), layout.first_newline(gap)
+            return Splice(inside, inside, f"{newline}{inner}{text}{newline}")
         if layout.first_on_line(closing):
             start = layout.line_start(closing)
             comment = layout.line_start(layout.line_end_before(closing))

@@ -59,9 +59,7 @@ def _into_empty(document: Document, holder: Value, text: str) -> Splice:
             indentation = document.indentation(comment)
         start = document.line_start(closing)
         return Splice(start, start, f"{indentation}{text},{document.newline}")
-    if holder.kind == "table":
-        return Splice(inside, closing, f" {text} ")
-    return Splice(inside, inside, text)
+    return Splice(inside, inside, f" {text} " if holder.kind == "table" else text)
 
 
 def _behind_last(document: Document, holder: Value, text: str) -> list[Splice]:
@@ -100,10 +98,11 @@ def _without_comments(
 
 
 def _remove_only(document: Document, holder: Value) -> list[Splice]:
+    """An inline table loses the space on both sides too, which it got with its first member."""
     member = holder.members[0]
     inside, closing = holder.start + 1, holder.end - 1
-    rest = document.text[inside : member.start] + document.text[member.end : closing]
-    if holder.kind == "table" and not rest.strip(" \t,"):
-        return [Splice(inside, closing)]
+    before, after = document.text[inside : member.start], document.text[member.end : closing]
+    if holder.kind == "table" and member.comma is None and before[-1:] == after[:1] == " ":
+        return [Splice(member.start - 1, member.end + 1)]
     comma = [] if member.comma is None else [Splice(member.comma, member.comma + 1)]
     return [Splice(member.start, member.end), *comma]

@@ -74,7 +74,7 @@ def value_spans(document: Document) -> dict[Path, tuple[int, int]]:
 
 def _find_in(holder: Holder, rest: Path) -> tuple[Slot | None, list[Slot]]:
     if isinstance(holder, Value) and holder.kind != "table":
-        return _find_item(holder, rest), []
+        return _find_item(holder, rest)
     through: list[Slot] = []
     for index, entry in enumerate(holder.entries):
         if entry.keys == rest:
@@ -86,13 +86,13 @@ def _find_in(holder: Holder, rest: Path) -> tuple[Slot | None, list[Slot]]:
     return None, through
 
 
-def _find_item(array: Value, rest: Path) -> Slot | None:
+def _find_item(array: Value, rest: Path) -> tuple[Slot | None, list[Slot]]:
     position = rest[0]
     if array.kind != "array" or not isinstance(position, int) or position >= len(array.items):
-        return None
+        return None, []
     if len(rest) == 1:
-        return Slot(array, position)
-    return _find_in(array.items[position].value, rest[1:])[0]
+        return Slot(array, position), []
+    return _find_in(array.items[position].value, rest[1:])
 
 
 def line_of(text: str, path: Path) -> int | None:

@@ -7,13 +7,16 @@ Rules
 * A member that shares its line with what leads to it (`- a: 1`, `? a`) is refused unless it can be kept: `split`.
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 
 from innkeeper.editing.engine import Splice
 from innkeeper.editing.refusals import EditUnsafe
 from innkeeper.editing.yaml.layout import YamlLayout
 from innkeeper.editing.yaml.marks import Mark
 from innkeeper.editing.yaml.writing import flow_text, member_lines
+
+_HEADER: Final = re.compile(r"[|>][-+0-9]*")
 
 
 def insert_member(layout: YamlLayout, holder: Mark, key: str, value: Any) -> Splice:
@@ -61,6 +64,13 @@ def instead(layout: YamlLayout, old: Mark, text: str, key: Mark | None) -> list[
         return [Splice(old.start, old.end, text)]
     colon = layout.text.find(":", key.end) + 1
     return [Splice(colon, colon, f" {text}"), _lines(layout, old.start, old.end)]
+
+
+def instead_of_text(layout: YamlLayout, old: Mark, text: str) -> list[Splice]:
+    """A value on one line in the place of a block scalar, before the comment that follows its header."""
+    header = _HEADER.match(layout.text, old.start)
+    assert header is not None, "a block scalar begins with its header"
+    return [Splice(old.start, header.end(), text), Splice(layout.line_end(header.end()), old.end)]
 
 
 def _lines(layout: YamlLayout, start: int, end: int) -> Splice:

@@ -108,6 +108,8 @@ def _replaced(layout: YamlLayout, holder: Mark, place: int, value: Any) -> list[
         text = scalar_text(value, _quote(old, layout), flow=holder.flow)
     if old.block:
         return blocks.instead(layout, old, text, key)
+    if old.style in ("|", ">"):
+        return blocks.instead_of_text(layout, old, text)
     if old.empty and key is not None:
         colon = layout.text.find(":", key.end) + 1
         return [Splice(colon, colon, f" {text}")]

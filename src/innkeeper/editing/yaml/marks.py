@@ -5,11 +5,15 @@ Rules
 * A block collection ends where its last value does: white space and comments behind that belong to nobody.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from innkeeper.editing.refusals import EditUnsafe
+
+_BLOCK_HEADER: Final = re.compile(r"[^\r\n]*?[|>][-+0-9]*")
+"""Anchor and tag of a block scalar, if it has any, and its header."""
 
 
 @dataclass(slots=True)
@@ -72,7 +76,7 @@ def _mark(event: Any, events: Iterator[Any], text: str) -> Mark:
         case "ScalarEvent":
             style = event.style if event.style in ("'", '"', "|", ">") else None
             if style in ("|", ">"):
-                end = start + len(text[start:end].rstrip())
+                end = start + _block_length(text[start:end])
             tagged = getattr(event, "tag", None) is not None
             return Mark("scalar", start, end, column, False, style, event.value, anchor, tagged)
         case "MappingStartEvent" | "SequenceStartEvent" as name:
@@ -82,6 +86,14 @@ def _mark(event: Any, events: Iterator[Any], text: str) -> Mark:
             _fill(made, events, text)
             return made
     raise EditUnsafe("syntax")
+
+
+def _block_length(text: str) -> int:
+    """How long a block scalar is. With `+` in its header the empty lines below belong to it, less the last line end."""
+    if "+" not in _BLOCK_HEADER.match(text)[0]:  # type: ignore[index]  # it always has one
+        return len(text.rstrip())
+    kept = text.rstrip(" \t")
+    return len(kept.removesuffix("\n").removesuffix("\r"))
 
 
 def _fill(made: Mark, events: Iterator[Any], text: str) -> None:
