@@ -298,12 +298,12 @@ def _editing(
 
     def editor() -> DeclarationEditor:
         from innkeeper.mcp.editor.editor import Editor
-        from innkeeper.mcp.editor.locations import LastWritten
         from innkeeper.mcp.editor.readback import Ground as EditGround
+        from innkeeper.mcp.editor.remembered import Remembered
         from innkeeper.mcp.editor.service import EditorService
 
         ground = EditGround(preferences.reading, preferences.available)
-        return EditorService(Editor(ground, preferences, LastWritten(parts.locations)))
+        return EditorService(Editor(ground, preferences, Remembered(parts.locations)))
 
     return EditingCommands(
         conversation.core,

@@ -22,6 +22,7 @@ class NoteFile:
     def save(self, document: object) -> None:
         temporary = self._path.with_name(f".{self._path.name}.{os.getpid()}")
         try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
             with open(descriptor, "w", encoding="utf-8") as file:
                 json.dump(document, file)

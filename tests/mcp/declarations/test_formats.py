@@ -183,6 +183,7 @@ def test_strict_json_refuses_what_jsonc_takes() -> None:
         ("{a: 1}", "json5"),
         ("{'a': 1}", "json5"),
         ('{"a": ]', ""),
+        ('{"a": 1, ', ""),
     ],
 )
 def test_syntax_errors_say_what_they_look_like(text: str, hint: str) -> None:

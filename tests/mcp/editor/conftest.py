@@ -10,8 +10,9 @@ import pytest
 from innkeeper.mcp.declarations.custom import BUILT_IN_IDS, available_presets
 from innkeeper.mcp.declarations.resolve import Reading, Resolver
 from innkeeper.mcp.editor.editor import Editor
-from innkeeper.mcp.editor.locations import LastWritten, target_of
+from innkeeper.mcp.editor.locations import target_of
 from innkeeper.mcp.editor.readback import Ground
+from innkeeper.mcp.editor.remembered import Remembered
 from innkeeper.mcp.editor.sheets import Target
 from innkeeper.mcp.settings import McpSettings
 from innkeeper.ports.mcp_editing import DeclarationDraft, EditOutcome
@@ -28,8 +29,8 @@ class Workspace:
         self.builtins: Sequence[str] = BUILT_IN_IDS
         self.settings = McpSettings()
         self.limit = 32
-        self.last = LastWritten(MemoryNotes())
-        self.editor = Editor(Ground(self.reading, self.available), lambda: self.settings, self.last)
+        self.remembered = Remembered(MemoryNotes())
+        self.editor = Editor(Ground(self.reading, self.available), lambda: self.settings, self.remembered)
 
     def available(self) -> Any:
         return available_presets(self.builtins, self.presets)

@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 
-from innkeeper.mcp.editor.locations import LastWritten
 from innkeeper.mcp.editor.refusals import EditRefused
-from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance
+from innkeeper.mcp.editor.remembered import Remembered
+from innkeeper.mcp.settings import McpSettings, WorkspaceAllowance, key_of_directory
 from innkeeper.ports.notes import MemoryNotes
 
 
@@ -46,9 +46,21 @@ def test_a_location_that_leads_out_by_now_is_passed_over(workspace: Any, tmp_pat
     assert first(workspace) == ("root", ".mcp.json")
 
 
-@pytest.mark.parametrize("document", [None, [], "x", {"/w": "x"}, {"/w": ["a"]}, {"/w": [1, 2]}])
-def test_a_broken_note_is_no_note(document: object) -> None:
-    assert LastWritten(MemoryNotes(document)).get("/w") is None
+@pytest.mark.parametrize(
+    "entry",
+    ["x", ["a", "b"], {"last": ["a"]}, {"last": [1, 2]}, {"origins": [".mcp.json"]}, {"origins": {".mcp.json": "x"}}],
+)
+def test_a_broken_note_is_no_note(workspace: Any, entry: object) -> None:
+    notes = MemoryNotes()
+    remembered = Remembered(notes)
+    for document in (None, [], "x", {key_of_directory(workspace.path): entry}):
+        notes.document = document
+        assert remembered.last(workspace.path) is None
+        assert remembered.origin(workspace.path, ".mcp.json", "v") is None
+    target = workspace.target("root")
+    remembered.wrote(workspace.path, target, {".mcp.json": "w"}, {".mcp.json": "v"})
+    assert remembered.last(workspace.path) == ("root", ".mcp.json")
+    assert remembered.origin(workspace.path, ".mcp.json", "w") == "v"
 
 
 def test_each_place_says_who_else_reads_it_and_whether_it_is_there(workspace: Any) -> None:

@@ -154,6 +154,44 @@ def test_what_would_not_load_is_refused_with_code_and_file_before_it_is_written(
     assert workspace.files() == []
 
 
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"headers": {"Authorization": "Bearer ${MISSING}", "A": "b\nc"}}, "HEADER_INVALID"),
+        ({"headers": {"Authorization": "Bearer ${MISSING}", "Host": "x"}}, "HEADER_INVALID"),
+        ({"url": "ftp://${OTHER_MISSING}/"}, "URL_SCHEME"),
+        ({"url": "http://${HOST_MISSING}:${PORT_MISSING}/"}, None),
+        ({"url": "${WHOLE_MISSING}"}, None),
+        ({"url": "${SCHEME_MISSING}://x.example/"}, None),
+        ({"headers": {"B": "${input:missing}"}}, "INPUT_MISSING"),
+    ],
+)
+@pytest.mark.parametrize("preset", ["root", "vscode"])
+def test_a_variable_that_is_missing_here_hides_no_other_mistake(
+    workspace: Any, preset: str, fields: dict[str, Any], code: str | None
+) -> None:
+    """M8.5: what lacked a variable before may lack one afterwards; anything else that is wrong is refused."""
+    table = "mcpServers" if preset == "root" else "servers"
+    entry = {"type": "http", "url": "https://x/", "headers": {"Authorization": "Bearer ${MISSING}"}}
+    workspace.write(FILES[preset], {table: {"a": entry}})
+    old = workspace.read(FILES[preset])
+    if code is None:
+        assert workspace.save(preset, "a", "a", **fields).written
+        return
+    with pytest.raises(EditRefused) as caught:
+        workspace.save(preset, "a", "a", **fields)
+    assert caught.value.code == code
+    assert workspace.read(FILES[preset]) == old
+
+
+def test_what_was_wrong_behind_a_missing_variable_may_stay(workspace: Any) -> None:
+    """An edit of another field is not kept from it, nor is one that mends it."""
+    entry = {"type": "http", "url": "https://${MISSING}/", "headers": {"A b": "c"}}
+    workspace.write(".mcp.json", {"mcpServers": {"a": entry}})
+    assert workspace.save("root", "a", "a", url="https://${MISSING}/mcp").written
+    assert workspace.save("root", "a", "a", headers=None).written
+
+
 @pytest.mark.parametrize("name", ["", "a\0b", "\ud800"])
 def test_a_name_that_is_none_is_refused(workspace: Any, name: str) -> None:
     with pytest.raises(EditRefused) as caught:

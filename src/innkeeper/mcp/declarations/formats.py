@@ -33,4 +33,4 @@ def _hint(text: str, offset: int) -> str:
         return "hashComment"
     if rest.startswith(("<<<<<<<", "=======", ">>>>>>>")):
         return "mergeConflict"
-    return "json5" if rest[:1] == "'" or rest[:1].isalpha() or rest[:1] in "_$" else ""
+    return "json5" if rest[:1] == "'" or rest[:1].isalpha() or rest.startswith(("_", "$")) else ""

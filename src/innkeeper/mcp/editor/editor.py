@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from innkeeper.editing.edits import Delete, Edit, Path, Put, Rename
-from innkeeper.editing.engine import edit_bytes
+from innkeeper.editing.engine import edit_bytes, version_of
 from innkeeper.editing.refusals import EditConflict, EditUnsafe
 from innkeeper.editing.replacing import Content
 from innkeeper.limits import KIB
@@ -26,22 +26,24 @@ from innkeeper.mcp.editor.drafts import check_name, entry_edits, new_entry
 from innkeeper.mcp.editor.fields import form_of, transport_key
 from innkeeper.mcp.editor.folders import real_path
 from innkeeper.mcp.editor.locations import (
-    LastWritten,
     all_targets,
     new_target,
     place_of,
     target_of,
 )
+from innkeeper.mcp.editor.origins import as_it_was
 from innkeeper.mcp.editor.readback import (
     Ground,
     check_content,
     check_gone,
+    check_no_worse,
     check_written,
     declared,
     findings,
     resolved,
 )
 from innkeeper.mcp.editor.refusals import EditRefused, refused
+from innkeeper.mcp.editor.remembered import Remembered
 from innkeeper.mcp.editor.scan import scan
 from innkeeper.mcp.editor.sheets import SYNTAXES, Sheet, Target, forget_large, read_sheet, sheet_of
 from innkeeper.mcp.editor.transaction import Transaction
@@ -62,14 +64,14 @@ LARGE: Final = 64 * KIB
 
 @dataclass(frozen=True, slots=True)
 class _Planned:
-    """A file and what it is to be."""
+    """A file and what it is to be; None: it goes."""
 
     sheet: Sheet
-    wanted: bytes
+    wanted: bytes | None
 
     @property
     def changes(self) -> bool:
-        return self.wanted != (self.sheet.content.data or b"") or self.sheet.content.data is None
+        return self.wanted != self.sheet.content.data
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,19 +88,21 @@ class _Transfer:
 
 
 class Editor:
-    """`settings` are those that trust reads; `last` remembers where was written."""
+    """`settings` are those that trust reads."""
 
-    def __init__(self, ground: Ground, settings: Callable[[], McpSettings], last: LastWritten | None = None) -> None:
+    def __init__(
+        self, ground: Ground, settings: Callable[[], McpSettings], remembered: Remembered | None = None
+    ) -> None:
         self._ground = ground
         self._settings = settings
-        self._last = last or LastWritten()
+        self._remembered = remembered or Remembered()
 
     # -- looking -------------------------------------------------------------------------------------------------
 
     def places(self, workspace: str) -> list[DeclarationPlace]:
         """Where a server can be declared, the best place for a new one first (M8.10)."""
         available = self._ground.available()
-        best = new_target(available, workspace, self._last)
+        best = new_target(available, workspace, self._remembered)
         others = [*all_targets(available.enabled), *all_targets(available.presets)]
         ordered = {(target.preset.id, target.file): target for target in (best, *others)}
         return [place_of(target, available, workspace) for target in ordered.values()]
@@ -110,7 +114,7 @@ class Editor:
         if preset is not None:
             return self._declaring(target_of(available, preset, file, workspace), workspace, server, file)
         if server is None:
-            return new_target(available, workspace, self._last)
+            return new_target(available, workspace, self._remembered)
         found = self.declaring(workspace, server)
         if not found:
             raise EditRefused("EDIT_NO_SERVER", "", server=server)
@@ -183,7 +187,9 @@ class Editor:
 
         planned = plan()
         before = None if server is None else declared(self._ground, workspace, planned.sheet, server)
-        found = check_content(self._ground, workspace, target, planned.wanted, name, before)
+        found = check_content(self._ground, workspace, target, planned.wanted or b"", name, before)
+        if server is not None and found.code is not None:
+            check_no_worse(self._ground, workspace, (planned.sheet, server), planned.wanted or b"", name)
         shown = diff(planned.sheet, planned.wanted, show_values=show_values)
         if dry_run or not planned.changes:
             return self._outcome(workspace, target, name, shown, [planned.sheet], found, written=False)
@@ -192,7 +198,7 @@ class Editor:
             writing.put(target.file, planned.sheet.content, planned.wanted)
             writing.commit()
             found = check_written(resolved(self._ground, workspace, [target]), target, name, before)
-        self._note("changed" if server else "added", workspace, planned.sheet, name)
+        self._note("changed" if server else "added", workspace, name, planned)
         after = self._read(workspace, target)
         return self._outcome(workspace, target, name, shown, [after], found, written=True)
 
@@ -212,7 +218,7 @@ class Editor:
             sheet = self._guarded(workspace, target, token)
             if known is not None and known.sheet.content == sheet.content:
                 return known
-            return _Planned(sheet, _without(sheet, server))
+            return _Planned(sheet, self._without(workspace, sheet, server))
 
         planned = plan()
         shown = diff(planned.sheet, planned.wanted, show_values=show_values)
@@ -223,7 +229,7 @@ class Editor:
             writing.put(target.file, planned.sheet.content, planned.wanted)
             writing.commit()
             check_gone(resolved(self._ground, workspace, [target]), target, server)
-        self._note("deleted", workspace, planned.sheet, server)
+        self._note("deleted", workspace, server, planned)
         after = self._read(workspace, target)
         return self._outcome(workspace, target, server, shown, [after], None, written=True)
 
@@ -248,7 +254,7 @@ class Editor:
         asked = _Transfer(workspace, source, server, target, name, tokens, move)
         added, left = self._plan(asked)
         before = declared(self._ground, workspace, left.sheet, server)
-        found = check_content(self._ground, workspace, target, added.wanted, name, before)
+        found = check_content(self._ground, workspace, target, added.wanted or b"", name, before)
         _require_same_meaning(before, found, target)
         shown = diff(added.sheet, added.wanted, show_values=show_values)
         if move:
@@ -267,7 +273,8 @@ class Editor:
         new = self._guarded(asked.workspace, asked.target, asked.tokens.get(asked.target.file))
         data = converted(asked.source, old.require(asked.server).value, asked.target, asked.server)
         added = _Planned(new, _edited(new, _new_edits(new, asked.name, data)))
-        return added, _Planned(old, _without(old, asked.server) if asked.move else old.content.data or b"")
+        left = self._without(asked.workspace, old, asked.server) if asked.move else old.content.data
+        return added, _Planned(old, left)
 
     def _transfer(self, asked: "_Transfer", before: DeclaredServer | None) -> DeclaredServer:
         """Write both files, or none; the entry as it then is."""
@@ -281,7 +288,8 @@ class Editor:
             found = check_written(read, asked.target, asked.name, before)
             if asked.move:
                 check_gone(read, asked.source, asked.server)
-        self._note("migrated" if asked.move else "copied", asked.workspace, added.sheet, asked.name)
+        what, written = ("migrated", (added, left)) if asked.move else ("copied", (added,))
+        self._note(what, asked.workspace, asked.name, *written)
         return found
 
     def _declaring(self, target: Target, workspace: str, server: str | None, file: str | None) -> Target:
@@ -310,8 +318,17 @@ class Editor:
             return "trustedWorkspace"
         return "allowance" if server is not None and settings.allows_server(key, server) else None
 
-    def _note(self, what: str, workspace: str, sheet: Sheet, name: str) -> None:
-        self._last.put(workspace, sheet.target)
+    def _without(self, workspace: str, sheet: Sheet, server: str) -> bytes | None:
+        """Without the entry; what was made for the first one goes with the last."""
+        origin = self._remembered.origin(workspace, sheet.file, sheet.content.version)
+        return as_it_was(sheet.target, _without(sheet, server), origin)
+
+    def _note(self, what: str, workspace: str, name: str, *written: _Planned) -> None:
+        """Remember and log a write; its target is the first of the files."""
+        sheet = written[0].sheet
+        versions = {one.sheet.file: version_of(one.wanted) for one in written}
+        made = {one.sheet.file: one.sheet.content.version for one in written if one.sheet.servers is None}
+        self._remembered.wrote(workspace, sheet.target, versions, made)
         log.info("%s %s in %s of %s", what, printable(".".join((*sheet.table, name))), sheet.file, workspace)
 
     def _outcome(

@@ -3,11 +3,9 @@
 Rules
 * This workspace's last written location that still can be written, else the first enabled preset whose file exists,
   else `.mcp.json`. A person may choose any other.
-* What was written last is a small note of the host's, shared with the command line; without it the rest holds.
 """
 
 import os
-import threading
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -18,12 +16,10 @@ from innkeeper.mcp.declarations.presets import ROOT
 from innkeeper.mcp.declarations.traits import CLIENTS
 from innkeeper.mcp.editor.folders import real_path
 from innkeeper.mcp.editor.refusals import EditRefused
+from innkeeper.mcp.editor.remembered import Remembered
 from innkeeper.mcp.editor.sheets import Target
-from innkeeper.mcp.settings import key_of_directory
 from innkeeper.ports.mcp_editing import DeclarationPlace
-from innkeeper.ports.notes import MemoryNotes, Notes
 
-KEPT: Final = 500
 _READERS: Final[Mapping[str, tuple[str, ...]]] = {
     ".mcp.json": ("Claude Code", "Copilot CLI", "VS Code"),
     ".vscode/mcp.json": ("VS Code",),
@@ -42,37 +38,6 @@ _READERS: Final[Mapping[str, tuple[str, ...]]] = {
 }
 
 
-class LastWritten:
-    """The last location of each workspace. May be called from several threads."""
-
-    def __init__(self, notes: Notes | None = None) -> None:
-        self._notes: Notes = notes or MemoryNotes()
-        self._lock = threading.Lock()
-
-    def get(self, workspace: str) -> tuple[str, str] | None:
-        """Preset and file."""
-        found = self._load().get(key_of_directory(workspace))
-        return None if found is None else (found[0], found[1])
-
-    def put(self, workspace: str, target: Target) -> None:
-        with self._lock:
-            known = self._load()
-            key = key_of_directory(workspace)
-            known.pop(key, None)
-            known[key] = [target.preset.id, target.file]
-            self._notes.save(dict(list(known.items())[-KEPT:]))
-
-    def _load(self) -> dict[str, list[str]]:
-        document = self._notes.load()
-        if not isinstance(document, dict):
-            return {}
-        return {
-            key: value
-            for key, value in document.items()
-            if isinstance(value, list) and len(value) == 2 and all(isinstance(part, str) for part in value)
-        }
-
-
 def target_of(available: Available, preset: str, file: str | None, workspace: str) -> Target:
     """The preset's file; of several the one that is named, exists, or comes first. Raises EditRefused EDIT_PRESET."""
     found = next((known for known in available.presets if known.id == preset), None)
@@ -83,9 +48,9 @@ def target_of(available: Available, preset: str, file: str | None, workspace: st
     return Target(found, file)
 
 
-def new_target(available: Available, workspace: str, last: LastWritten) -> Target:
+def new_target(available: Available, workspace: str, remembered: Remembered) -> Target:
     """Where a new server goes when nobody says otherwise."""
-    known = last.get(workspace)
+    known = remembered.last(workspace)
     if known is not None:
         preset = next((one for one in available.enabled if one.id == known[0] and known[1] in one.files), None)
         if preset is not None and _writable(workspace, known[1]):

@@ -4,7 +4,8 @@ Rules
 * The presets that are on decide together, so that a conflict with another file is seen; for a file of a preset that is
   off, that preset alone.
 * What is only missing on this machine (a variable, an input, an environment file) does not undo an edit of an entry
-  that lacked it before; a new entry must load.
+  that lacked it before; a new entry must load. Whatever else is wrong is found behind what is missing, and refused
+  unless it was wrong before.
 """
 
 import contextlib
@@ -23,7 +24,10 @@ from innkeeper.ports.mcp import DeclarationFinding
 
 OF_THIS_MACHINE: Final = frozenset({"VARIABLE_MISSING", "INPUT_MISSING", "ENV_FILE_MISSING"})
 
-_HARMLESS: Final = frozenset({"LIMIT_ENTRIES", "SERVERS_MISSING", "FILE_EMPTY"})
+STAND_INS: Final = ("1", "https", "https://x.invalid/")
+"""Values that a missing variable may have had: a word or a port, a scheme, a whole address."""
+
+_HARMLESS: Final = frozenset({"LIMIT_ENTRIES", "SERVERS_MISSING", "SERVERS_WRONG_KEY", "FILE_EMPTY"})
 """What may be said of a file from which a server was taken."""
 
 
@@ -37,11 +41,7 @@ class Ground:
 
 def declared(ground: Ground, workspace: str, sheet: Sheet, name: str) -> DeclaredServer | None:
     """The entry as the loader reads it by itself, from the sheet's content; None when it is not there."""
-    member = sheet.member(name)
-    if member is None or sheet.document is None:
-        return None
-    source = source_of(workspace, ground.reading(), sheet.target.preset, sheet.file, sheet.document)
-    return read_entry(source, member)
+    return _read(ground.reading(), workspace, sheet, name)
 
 
 def check_content(
@@ -56,6 +56,21 @@ def check_content(
     if error is not None:
         raise EditRefused(error.code, target.file, line=error.line, server=name, detail=error.detail, hint=error.hint)
     return found
+
+
+def check_no_worse(ground: Ground, workspace: str, old: tuple[Sheet, str], wanted: bytes, name: str) -> None:
+    """What a variable that is missing here would hide: with any stand-in for it there is no new error. `old` is the
+    sheet and the server before. Raises EditRefused."""
+    sheet, server = old
+    new = sheet_of(sheet.target, Content(wanted))
+    worse: list[Diagnostic] = []
+    for word in STAND_INS:
+        was, now = (_behind(ground.reading(), workspace, *one, word) for one in ((sheet, server), (new, name)))
+        if now is None or (was is not None and (was.code, was.detail) == (now.code, now.detail)):
+            return
+        worse.append(now)
+    error = worse[0]
+    raise EditRefused(error.code, sheet.file, line=error.line, server=name, detail=error.detail, hint=error.hint)
 
 
 def resolved(ground: Ground, workspace: str, targets: Sequence[Target]) -> Resolved:
@@ -111,3 +126,28 @@ def _error(found: DeclaredServer, before: DeclaredServer | None) -> Diagnostic |
         return None
     same = before is not None and before.code == error.code
     return None if same and error.code in OF_THIS_MACHINE else error
+
+
+def _read(reading: Reading, workspace: str, sheet: Sheet, name: str) -> DeclaredServer | None:
+    member = sheet.member(name)
+    if member is None or sheet.document is None:
+        return None
+    return read_entry(source_of(workspace, reading, sheet.target.preset, sheet.file, sheet.document), member)
+
+
+def _behind(reading: Reading, workspace: str, sheet: Sheet, name: str, word: str) -> Diagnostic | None:
+    """What is wrong with the entry where each variable and input that is missing is `word`."""
+    known: set[str] = set()
+    while True:
+        found = _read(reading, workspace, sheet, name)
+        error = _error(found, None) if found is not None else None
+        if error is None or error.code not in ("VARIABLE_MISSING", "INPUT_MISSING"):
+            return None if error is None or error.code in OF_THIS_MACHINE else error
+        missing = error.detail.rpartition(": ")[2]
+        if missing in known:
+            return None
+        known.add(missing)
+        if error.code == "INPUT_MISSING":
+            reading = replace(reading, inputs={**reading.inputs, missing: word})
+        else:
+            reading = replace(reading, environment={**reading.environment, missing: word})

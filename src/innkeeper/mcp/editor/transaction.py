@@ -42,8 +42,9 @@ class Transaction:
             raise _unwritable(self._workspace, error) from error
         return self
 
-    def put(self, file: str, known: Content, wanted: bytes) -> None:
-        """The file, relative to the workspace, was read as `known` and is to be `wanted`. Nothing changes yet."""
+    def put(self, file: str, known: Content, wanted: bytes | None) -> None:
+        """The file, relative to the workspace, was read as `known` and is to be `wanted`; None: gone. So far nothing
+        changes."""
         try:
             folder = self._open.enter_context(open_folder(self._workspace, file))
             self._folders.append(folder)
