@@ -1,9 +1,12 @@
 """What the command line makes of failures: message, code, remedy, exit code."""
 
+from pathlib import Path
+
 import pytest
 
 from innkeeper.cli import exit_codes
-from innkeeper.cli.failures import CliError, UsageProblem, tell
+from innkeeper.cli.failures import CliError, UsageProblem, tell, tell_defect
+from innkeeper.cli.output import print_pairs
 from innkeeper.client import (
     AccessDenied,
     ConnectFailed,
@@ -13,13 +16,17 @@ from innkeeper.client import (
     TargetInvalid,
     VersionRefused,
 )
+from innkeeper.editing.refusals import EditUnwritable
 from innkeeper.errors import HostError
+from innkeeper.mcp.editor.refusals import EditRefused
+from innkeeper.settings.problems import Problem, SettingsInvalid
 
 
 @pytest.mark.parametrize(
     ("error", "exit_code", "code"),
     [
-        (CliError("no"), exit_codes.FAILED, None),
+        (CliError("no", code="SESSION_FAILED"), exit_codes.FAILED, "SESSION_FAILED"),
+        (CliError("no", code="CHAT_REFUSED"), exit_codes.REFUSED, "CHAT_REFUSED"),
         (UsageProblem("no"), exit_codes.USAGE, "USAGE"),
         (HostError("HOST_NOT_RUNNING", path="x"), exit_codes.NO_HOST, "HOST_NOT_RUNNING"),
         (HostError("PORT_IN_USE", host="x", port=1), exit_codes.FAILED, "PORT_IN_USE"),
@@ -34,6 +41,9 @@ from innkeeper.errors import HostError
         (ConnectionLost("x"), exit_codes.NO_HOST, "HOST_UNREACHABLE"),
         (ConnectFailed("x"), exit_codes.NO_HOST, "HOST_UNREACHABLE"),
         (ExceptionGroup("g", [UsageProblem("no")]), exit_codes.USAGE, "USAGE"),
+        (PermissionError(13, "Permission denied", "/x"), exit_codes.FAILED, "SYSTEM_REFUSED"),
+        (OSError(28, "No space left on device"), exit_codes.FAILED, "SYSTEM_REFUSED"),
+        (TimeoutError(), exit_codes.FAILED, "SYSTEM_REFUSED"),
     ],
 )
 def test_each_kind_of_failure_has_its_exit_code(error: Exception, exit_code: int, code: str | None) -> None:
@@ -42,6 +52,7 @@ def test_each_kind_of_failure_has_its_exit_code(error: Exception, exit_code: int
     assert (told.exit_code, told.code) == (exit_code, code)
     assert told.message
     assert told.document()["version"] == 1
+    assert told.remedy or told.code[1:].isdecimal(), "only what another protocol refuses has no remedy of ours"
 
 
 def test_a_code_of_ours_brings_its_remedy() -> None:
@@ -50,6 +61,33 @@ def test_a_code_of_ours_brings_its_remedy() -> None:
     assert told.remedy
 
 
+def test_file_line_server_and_field_are_told_as_data() -> None:
+    """M8.1, M9.2: an error names its place, in words and under `--json`."""
+    for error, about in (
+        (EditRefused("EDIT_FIELD", ".mcp.json", line=3, server="a", detail="env"), {"file": ".mcp.json", "line": 3}),
+        (EditUnwritable("/x/.mcp.json", "Read-only file system"), {"file": "/x/.mcp.json", "line": None}),
+        (
+            SettingsInvalid(Path("/x/c"), Problem("syntax", values={"detail": "x"}), line=2, field="a.b"),
+            {"line": 2, "field": "a.b"},
+        ),
+        (PermissionError(13, "Permission denied", "/x"), {"file": "/x", "line": None}),
+        (HostError("SERVER_UNKNOWN", server="a"), {"server": "a"}),
+    ):
+        told = tell(error)
+        assert told is not None
+        found = told.document()["error"]
+        assert isinstance(found, dict) and about.items() <= found.items(), error
+
+
 @pytest.mark.parametrize("error", [ZeroDivisionError(), ExceptionGroup("g", [UsageProblem("a"), UsageProblem("b")])])
 def test_what_no_user_can_cause_is_not_told(error: Exception) -> None:
     assert tell(error) is None
+
+
+def test_a_defect_names_itself_and_its_place_in_our_code() -> None:
+    with pytest.raises(TypeError) as caught:
+        print_pairs(None)  # type: ignore[arg-type]  # the defect
+    told = tell_defect(caught.value)
+    assert (told.code, told.exit_code) == ("DEFECT", exit_codes.FAILED)
+    assert "TypeError (innkeeper/cli/output.py:" in told.message and "INNKEEPER_TRACEBACK" in told.remedy
+    assert tell_defect(ZeroDivisionError()).message.endswith("ZeroDivisionError")

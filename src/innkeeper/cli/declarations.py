@@ -54,6 +54,7 @@ def explain(server: str, directory: Path, as_json: bool) -> int:
     """Its help is in the catalogue."""
     from innkeeper.cli.failures import CliError
     from innkeeper.cli.output import note, print_json
+    from innkeeper.errors import ERRORS
     from innkeeper.mcp.check.explain import explain as explain_server
 
     resolved, settings = _read(directory)
@@ -63,7 +64,11 @@ def explain(server: str, directory: Path, as_json: bool) -> int:
         for problem in resolved.diagnostics:
             for line in _lines(problem):
                 note(line)
-        raise CliError(text("cli.mcp.explain.unknown", server=server), code="SERVER_UNKNOWN")
+        raise CliError(
+            text("cli.mcp.explain.unknown", server=server),
+            code="SERVER_UNKNOWN",
+            remedy=text(ERRORS["EDIT_NO_SERVER"].remedy),
+        )
     if as_json:
         print_json({"workspace": workspace, "declarations": [_explained(one) for one in explained]})
     else:

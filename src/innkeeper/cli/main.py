@@ -1,6 +1,7 @@
 """The root command. Starts fast: no library but click is imported here, and a command's module when it is asked for."""
 
 import importlib
+import io
 import os
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ import click
 
 from innkeeper._version import running_version
 from innkeeper.cli import exit_codes
-from innkeeper.cli.words import text
+from innkeeper.cli.words import LANGUAGE, text
 
 COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -74,17 +75,22 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Runs a command line and gives its exit code; never raises for what a user can cause."""
+    """Runs a command line and gives its exit code; raises nothing, unless `INNKEEPER_TRACEBACK` asks for a defect."""
     words = list(sys.argv[1:] if arguments is None else arguments)
     state = State(json="--json" in words)
+    _print_anything()
+    if LANGUAGE != "en":
+        from innkeeper.cli.click_words import speak
+
+        speak(LANGUAGE)
     try:
-        result: Any = cli.main(words, prog_name="innkeeper", standalone_mode=False, obj=state)
+        plain = False if os.environ.get("NO_COLOR") else None  # None: coloured at a terminal
+        result: Any = cli.main(words, prog_name="innkeeper", standalone_mode=False, obj=state, color=plain)
         return result if isinstance(result, int) else exit_codes.OK
     except click.ClickException as error:
         return _report_usage(error, state)
     except (click.Abort, KeyboardInterrupt):
-        click.echo(err=True)
-        return exit_codes.INTERRUPTED
+        return _report_interruption(state)
     except BrokenPipeError:
         # Whoever read our output has had enough: nothing is wrong, and nothing more can be told there.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -93,28 +99,52 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, state)
 
 
-def _report_usage(error: click.ClickException, state: State) -> int:
-    if state.json:
-        from innkeeper.cli.failures import Told
-        from innkeeper.cli.output import print_json
+def _print_anything() -> None:
+    """A character that the terminal's encoding does not have is written as an escape, and is no failure."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
-        print_json(Told(error.format_message(), exit_codes.USAGE, "USAGE").document())
-    else:
-        error.show()
-    return exit_codes.USAGE
+
+def _report_interruption(state: State) -> int:
+    from innkeeper.errors import HostError
+
+    if state.json:
+        return _report(HostError("INTERRUPTED"), state)
+    click.echo(err=True)
+    return exit_codes.INTERRUPTED
+
+
+def _report_usage(error: click.ClickException, state: State) -> int:
+    from innkeeper.cli.failures import UsageProblem
+
+    context = getattr(error, "ctx", None)
+    if context is None:
+        return _report(UsageProblem(error.format_message()), state)
+    message = error.format_message()
+    if isinstance(error, click.exceptions.NoArgsIsHelpError):
+        if not state.json:
+            error.show()
+            return exit_codes.USAGE
+        message = text("cli.click.missingCommand")
+    help_line = text("cli.error.help", command=context.command_path)
+    remedy = help_line if state.json else f"{context.get_usage()}\n{help_line}"
+    return _report(UsageProblem(message, remedy), state)
 
 
 def _report(error: Exception, state: State) -> int:
-    from innkeeper.cli.failures import tell
+    from innkeeper.cli.failures import tell, tell_defect
     from innkeeper.cli.output import note, print_json
 
     told = tell(error)
     if told is None:
-        raise error
+        if os.environ.get("INNKEEPER_TRACEBACK"):
+            raise error
+        told = tell_defect(error)
     if state.json:
         print_json(told.document())
     else:
-        note(f"innkeeper: {told.message}" + (f" [{told.code}]" if told.code else ""))
+        note(f"innkeeper: {told.message} [{told.code}]")
         if told.remedy:
             note(told.remedy)
     return told.exit_code

@@ -11,6 +11,12 @@ from innkeeper.cli.words import text
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+class Whole(click.IntRange):
+    """A whole number in a range, called an integer."""
+
+    name = "integer"
+
+
 def json_option(function: F) -> F:
     """`--json`: one document on standard output, failures included."""
 

@@ -2,9 +2,13 @@
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from shutil import get_terminal_size
+from typing import Any, Final
 
 import click
+
+NARROW: Final = 80
+"""Columns below which a table with long cells is no longer read well."""
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -22,10 +26,18 @@ def print_json_line(document: Mapping[str, Any]) -> None:
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table for a terminal; lines of tab-separated cells for a pipe, which never cut a cell."""
+    """A table for a terminal, or a paragraph a row where that is too narrow; lines of tab-separated cells for a pipe,
+    which never cut a cell."""
     if not sys.stdout.isatty():
         for row in (heads, *rows):
             click.echo("\t".join(" ".join(cell.split()) for cell in row))
+        return
+    known = list(rows)
+    columns = get_terminal_size().columns
+    if columns < NARROW and columns < sum(max(map(_width, column)) + 2 for column in zip(heads, *known, strict=True)):
+        for row in known:
+            print_pairs((head, cell) for head, cell in zip(heads, row, strict=True) if cell)
+            click.echo()
         return
     from rich import box
     from rich.console import Console
@@ -33,7 +45,7 @@ def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     from rich.text import Text
 
     table = Table(*heads, box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
-    for row in rows:
+    for row in known:
         table.add_row(*(Text(cell, overflow="fold") for cell in row))
     Console().print(table)
 

@@ -83,5 +83,5 @@ async def open_session(
     state = await session.wait_for(lambda state: state["lifecycle"] != "creating")
     if state["lifecycle"] == "failed":
         error = state.get("creationError")
-        raise CliError(text("cli.error.creation", reason=error["message"] if error else "?"))
+        raise CliError(text("cli.error.creation", reason=error["message"] if error else "?"), code="SESSION_FAILED")
     return session

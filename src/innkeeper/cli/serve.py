@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
+from innkeeper.cli.options import Whole
 from innkeeper.cli.words import text
 
 
 @click.command(help=text("cli.serve.help"), epilog=text("cli.serve.epilog"))
 @click.option("--host", help=text("cli.serve.host"))
-@click.option("--port", type=click.IntRange(0, 65535), help=text("cli.serve.port"))
+@click.option("--port", type=Whole(0, 65535), help=text("cli.serve.port"))
 @click.option("--socket", type=click.Path(path_type=Path, dir_okay=False), help=text("cli.serve.socket"))
 @click.option("--socket-token", is_flag=True, help=text("cli.serve.socketToken"))
 @click.option("--token", help=text("cli.serve.token"))

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from innkeeper.cli.options import host_options, json_option
+from innkeeper.cli.options import Whole, host_options, json_option
 from innkeeper.cli.words import text
 
 ACTIVITIES = ((24, "inputNeeded"), (8, "inProgress"), (2, "error"))
@@ -19,7 +19,7 @@ def sessions() -> None:
 
 
 @sessions.command("list", help=text("cli.sessions.list.help"), epilog=text("cli.sessions.list.epilog"))
-@click.option("--limit", type=click.IntRange(1), help=text("cli.sessions.list.limit"))
+@click.option("--limit", type=Whole(1), help=text("cli.sessions.list.limit"))
 @json_option
 @host_options
 def list_sessions(url: str | None, token: str | None, data_dir: Path | None, limit: int | None, as_json: bool) -> None:

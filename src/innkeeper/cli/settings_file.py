@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from innkeeper.cli.words import LANGUAGE
 from innkeeper.editing.edits import Edit
 from innkeeper.editing.engine import decoded
 from innkeeper.editing.files import change_file, read_content
@@ -59,8 +60,8 @@ class Fault:
             "code": self.error.code,
             "line": getattr(self.error, "line", None),
             "field": getattr(self.error, "field", None),
-            "message": self.error.message(),
-            "remedy": self.error.remedy(),
+            "message": self.error.message(LANGUAGE),
+            "remedy": self.error.remedy(LANGUAGE),
         }
 
 

@@ -7,7 +7,7 @@ import click
 
 from innkeeper.cli import exit_codes
 from innkeeper.cli.options import host_options, json_option
-from innkeeper.cli.words import text
+from innkeeper.cli.words import LANGUAGE, text
 
 
 @click.command(help=text("cli.status.help"), epilog=text("cli.status.epilog"))
@@ -28,8 +28,8 @@ def status(url: str | None, token: str | None, data_dir: Path | None, as_json: b
         if as_json:
             print_json({"running": False, "installedVersion": installed_version()})
         else:
-            note(error.message())
-            note(error.remedy())
+            note(f"{error.message(LANGUAGE)} [{error.code}]")
+            note(error.remedy(LANGUAGE))
         return exit_codes.NO_HOST
     if as_json:
         print_json(report)

@@ -55,7 +55,7 @@ class Conversation:
         try:
             outcome = await dispatch
             if isinstance(outcome, Rejected):
-                raise CliError(text("cli.chat.refused", reason=outcome.reason), code="REJECTED", exit_code=4)
+                raise CliError(text("cli.chat.refused", reason=outcome.reason), code="CHAT_REFUSED")
             return await following
         finally:
             # Retrieved here: a turn that was refused is gone from the state, which is what the follower would report.
@@ -86,7 +86,7 @@ class Conversation:
             while True:
                 turn = turns.turn_of(self._chat.state, turn_id)
                 if turn is None:
-                    raise CliError(text("cli.chat.gone"))
+                    raise CliError(text("cli.chat.gone"), code="CHAT_GONE")
                 for piece in printer.update(turn):
                     self._show(piece)
                 if "state" in turn:
@@ -98,7 +98,7 @@ class Conversation:
                 if not change.done():
                     change.cancel()
                 elif change.result() is None:
-                    raise CliError(text("cli.chat.gone"))
+                    raise CliError(text("cli.chat.gone"), code="CHAT_GONE")
         finally:
             self._running = None
             if question is not None:

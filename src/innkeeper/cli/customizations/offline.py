@@ -80,7 +80,7 @@ class Offline:
             id = str(one_of([{"id": one} for one in ids], name)["id"])
             outcome = apply(id, _edit(verb, scope), resolution, overlay, _now())
             if isinstance(outcome, Refused):
-                raise CliError(text("cli.customizations.refused", reason=outcome.reason))
+                raise CliError(text("cli.customizations.refused", reason=outcome.reason), code="CHANGE_REFUSED")
             assert isinstance(outcome, Stored), "nothing is pending without a session"
             await _store(log, outcome.ops)
             return Answer(None, _explained((id,), self._resolution(outcome.overlay), outcome.overlay))

@@ -97,9 +97,9 @@ async def _set(session: "Channel[SessionState]", id: str, scope: Scope, value: b
     try:
         outcome = await set_enabled(session, id, scope, value)
     except ValueError as error:
-        raise CliError(text("cli.customizations.noDirectory")) from error
+        raise CliError(text("cli.customizations.noDirectory"), code="CHANGE_REFUSED") from error
     if isinstance(outcome, Rejected):
-        raise CliError(text("cli.customizations.refused", reason=outcome.reason))
+        raise CliError(text("cli.customizations.refused", reason=outcome.reason), code="CHANGE_REFUSED")
 
 
 def unknown(name: str) -> CliError:

@@ -152,12 +152,12 @@ def migrate(**given: Any) -> None:
 def make_editor() -> "Editor":
     """The editor of this user's configuration. Raises HostError CONFIG_INVALID or SECRETS_UNREADABLE."""
     from innkeeper.cli.declarations import read_settings_of_user
+    from innkeeper.cli.folders import find_folders
     from innkeeper.mcp.declarations.resolve import Reading
     from innkeeper.mcp.editor import LOCATIONS
     from innkeeper.mcp.editor.editor import Editor
-    from innkeeper.mcp.editor.locations import LastWritten
     from innkeeper.mcp.editor.readback import Ground
-    from innkeeper.settings.paths import create_private, find_paths
+    from innkeeper.mcp.editor.remembered import Remembered
     from innkeeper.workspace.note_file import NoteFile
 
     available, settings, configured = read_settings_of_user()
@@ -169,10 +169,8 @@ def make_editor() -> "Editor":
         entry_limit=int(configured.limits["declaration_entries"]),
         conflict_policy=configured.conflict_policy,
     )
-    data = find_paths(os.environ).data
-    create_private(data)
-    last = LastWritten(NoteFile(data / LOCATIONS))
-    return Editor(Ground(lambda: reading, lambda: available), lambda: settings, last)
+    remembered = Remembered(NoteFile(find_folders(None).data / LOCATIONS))
+    return Editor(Ground(lambda: reading, lambda: available), lambda: settings, remembered)
 
 
 def named_target(editor: "Editor", directory: Path, name: str, preset: str | None, file: str | None) -> "Target":
@@ -186,6 +184,9 @@ def named_target(editor: "Editor", directory: Path, name: str, preset: str | Non
 
 def tell(what: str, outcome: "EditOutcome", as_json: bool, dry_run: bool) -> None:
     """What came of it; the diff of a dry run on standard output."""
+    from dataclasses import asdict
+
+    from innkeeper.cli.mcp.listing import finding_lines
     from innkeeper.cli.output import note, print_json
     from innkeeper.mcp.declarations.model import printable
 
@@ -198,8 +199,10 @@ def tell(what: str, outcome: "EditOutcome", as_json: bool, dry_run: bool) -> Non
     done = "dryRun" if dry_run else what if outcome.written else "unchanged"
     source = outcome.source.file if outcome.source is not None else ""
     note(text(f"cli.mcp.edit.done.{done}", name=printable(outcome.server), place=place, source=source))
-    for found in outcome.findings:
-        note(f"  {found.severity} {found.code}: {found.message}")
+    if what == "rm" and outcome.written and not outcome.place.exists:
+        note(text("cli.mcp.edit.fileGone", file=outcome.place.file))
+    for line in (line for found in outcome.findings for line in finding_lines(asdict(found))):
+        note(f"  {line}")
     if outcome.written and what != "rm":
         note(text(f"cli.mcp.edit.loads.{'yes' if outcome.loads_by else 'no'}"))
 

@@ -92,7 +92,7 @@ async def _refuse(session: "Channel[SessionState]", row: Row, tool: str | None, 
         changed = {**permissions, "deny": [*names, _qualified(row, tool)] if refuse else names}
         outcome = await session.dispatch({"type": "session/configChanged", "config": {"permissions": changed}})
     if not isinstance(outcome, Applied):
-        raise CliError(text("cli.mcp.refused", reason=outcome.reason))
+        raise CliError(text("cli.mcp.refused", reason=outcome.reason), code="CHANGE_REFUSED")
 
 
 def _values(session: "Channel[SessionState]") -> Row:

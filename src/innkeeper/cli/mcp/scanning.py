@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @json_option
 def scan(directory: Path, as_json: bool) -> None:
     """Its help is in the catalogue."""
+    from dataclasses import asdict
+
     from innkeeper.cli.mcp.editing import make_editor
+    from innkeeper.cli.mcp.listing import finding_lines
     from innkeeper.cli.output import note, print_json
 
     report = make_editor().scan(str(directory))
@@ -29,8 +32,8 @@ def scan(directory: Path, as_json: bool) -> None:
     for group in report.groups:
         for line in _lines(group):
             click.echo(line)
-    for found in report.findings:
-        note(f"{found.file}:{found.line}: {found.code}: {found.message}")
+    for line in (line for found in report.findings for line in finding_lines(asdict(found))):
+        note(line)
 
 
 def _lines(group: "ScanGroup") -> list[str]:
