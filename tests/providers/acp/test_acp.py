@@ -6,13 +6,13 @@ Each test that takes `host` runs against the simple agent of the tests and again
 import asyncio
 import os
 import signal
-import time
 from pathlib import Path
 from typing import Any
 
 import psutil
 import pytest
 
+from innkeeper.providers.acp.conversation import STOP_SECONDS
 from providers.acp.conftest import AcpHost, claude_host, codex_host, simple_host
 from providers.agent_host import server_id, session, switch
 from providers.codex.test_approvals import answer, question
@@ -125,11 +125,9 @@ async def test_abort_while_a_question_is_open_leaves_nothing_open(host: AcpHost)
     client, uri, chat = await opened(host)
     client.start_turn(chat, "go")
     asked = await question(client, uri)
-    began = time.monotonic()
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
     await client.ended(chat)
     await client.state(uri, lambda s: not s.get("inputNeeded"))
-    assert time.monotonic() - began < 1
     answer(client, chat, asked, True)
     host.llm.forget()
     host.llm.otherwise = reply(say("later"))
@@ -141,11 +139,9 @@ async def test_abort_closes_the_stream(host: AcpHost) -> None:
     host.llm.add(reply(say("begin"), then="hang"), reply(say("second")))
     client, _, chat = await opened(host)
     client.start_turn(chat, "hi")
-    await host.llm.request(0)
-    await asyncio.sleep(0.3)  # the agent reads the beginning of the answer
-    began = time.monotonic()
+    await client.state(chat, lambda s: "begin" in str((s.get("activeTurn") or {}).get("responseParts")))
     client.dispatch(chat, "chat/turnCancelled", turnId="t1")
-    assert (await client.ended(chat))["state"] == "cancelled" and time.monotonic() - began < 1
+    assert (await client.ended(chat))["state"] == "cancelled"
     if host.name != "codex-acp":  # which leaves the model's stream open, though its turn is over
         await host.llm.until(lambda: host.llm.asked[0].left, 3)
     assert text_of(await client.turn(chat, "again", "t2")) == "second"
@@ -340,6 +336,8 @@ async def test_an_error_of_the_service_is_said(root: Path) -> None:
 
 
 async def test_an_agent_that_does_not_stop_is_ended(root: Path) -> None:
+    """Issue 6 §1: within a second."""
+    assert STOP_SECONDS < 1
     async with simple_host(root, "deaf") as host:
         host.llm.add(reply(say("begin"), then="hang"), reply(say("second")))
         client, _, chat = await opened(host)
