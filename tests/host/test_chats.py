@@ -1,5 +1,8 @@
+import asyncio
+
 import pytest
 
+from innkeeper.contributions.spi import Context, Contribution
 from scripted.provider import ScriptedProvider
 from scripted.world import RpcFailure, World, text_of
 
@@ -160,3 +163,36 @@ async def test_the_sessions_entry_of_a_chat_follows_the_chat(world, client):
     await client.turn(chat, "activity", "t2")
     await client.state(session, lambda s: "activity" not in s["chats"][0] and "activity" not in s)
     assert next(e["action"].get("activity") for e in client.actions(session, "session/activityChanged")) == "Reading"
+
+
+@pytest.mark.parametrize(("meanwhile", "code"), [("disposed", -32001), ("taken", -32010)])
+async def test_a_fork_that_is_on_its_way_is_told_when_its_place_is_gone(world, client, meanwhile, code):
+    """AHP §9.3: everything is checked before anything changes, also after the hydration hooks (K17)."""
+    held, go = asyncio.Event(), asyncio.Event()
+
+    class Slow(Contribution):
+        id = "slow"
+        order = 10_000
+
+        def __init__(self, context: Context) -> None:
+            self.context = context
+
+        async def on_hydrate_turns(self, of, turns):
+            held.set()
+            await go.wait()
+            return turns
+
+    world.service.contributions.register(Slow)
+    other = await world.client("bob")
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    source = {"kind": "fork", "chat": chat, "turnId": "t1"}
+    forking = asyncio.create_task(client.request("createChat", session, chat=TWO, source=source))
+    async with asyncio.timeout(5):
+        await held.wait()
+    if meanwhile == "disposed":
+        await other.request("disposeSession", session)
+    else:
+        await other.request("createChat", session, chat=TWO)
+    go.set()
+    assert (await refused(forking)).code == code

@@ -63,8 +63,8 @@ class Chats:
             raise RpcError(PERMISSION_DENIED, f"the agent {session['provider']} keeps one chat a session")
         source = params.get("source")
         made = await self._made(uri, session_uri, session, multiple, source, params.get("workingDirectories"))
-        if self._core.kind(uri) is not None:
-            raise RpcError(ALREADY_EXISTS, f"{uri[:200]} is taken")
+        self._session(session_uri)  # again, as the URI: hydration takes its time, and others do what they want
+        self._refuse_uri(uri)
         adding: list[Change] = [
             *self._configured(session_uri, uri, made.config),
             Create(uri, "chat", session_uri, made.state),
