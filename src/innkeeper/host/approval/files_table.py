@@ -60,8 +60,11 @@ GUARDED: Final[Mapping[str, Sequence[str]]] = MappingProxyType(
             "**/rust-toolchain{,.toml}",
             "**/.gitconfig",
             "**/.direnv/**",
-            "**/mise.toml",
+            "**/{,.}mise.toml",
+            "**/{,.}mise.local.toml",
             "**/.tool-versions",
+            "**/.{python,node,ruby,java,go}-version",
+            "**/.nvmrc",
         ),
         "lockFiles": (
             "**/*.lock",
