@@ -53,6 +53,10 @@ async def test_a_chat_that_is_gone_leaves_nothing(world, client):
     [
         (PEER, {"none": 1}, -32602),
         (PEER, {"mode": "odd"}, -32602),
+        (PEER, {"none": None}, -32602),
+        (PEER, {"permissions": {"allow": [1]}}, -32602),
+        (PEER, {"branchMode": "direct"}, -32602),
+        (PEER, {"mode": "plan", "branch": "main"}, -32602),
         (PEER, "mode", -32602),
         ("ahp-chat:/none", {"mode": "plan"}, -32008),
         ("ahp-session:/1", {"mode": "plan"}, -32008),
@@ -62,7 +66,7 @@ async def test_what_cannot_be_meant_is_refused(world, client, channel, values, c
     await with_peer(client)
     with pytest.raises(RpcFailure) as refused:
         await client.request("x-innkeeper/chat/configure", channel, values=values)
-    assert refused.value.code == code
+    assert refused.value.code == code and CHAT_CONFIG not in client.states["ahp-session:/1"]["_meta"]
 
 
 async def test_a_chat_that_enters_overrides_nothing_and_brings_nothing_transient(world, client):
