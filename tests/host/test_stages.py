@@ -135,3 +135,40 @@ async def test_a_cancelled_turn_stops_the_stages(world, client, stages):
     await world.until(lambda: ("outgoing", "t1") in stages.calls)
     client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
     assert (await client.ended(chat))["state"] == "cancelled" and not world.scripted.requests
+
+
+async def test_declarations_are_prepared_after_admission_and_before_contributions_add_to_the_turn(
+    world, client, stages
+):
+    """K19: so that what servers say of themselves can be in it."""
+    world.mcp.prepare = lambda session, turn_id: stages.calls.append(("prepare", turn_id))
+    _, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    await world.until(lambda: len(stages.calls) == 4)
+    assert stages.calls == [("admit", "t1"), ("prepare", "t1"), ("outgoing", "t1"), ("ended", "t1", "success")]
+
+
+async def test_a_stage_that_hangs_holds_no_turn_up_and_leaves_no_task(world, client, stages, caplog):
+    """K8: skipped after its time, told, and cancelled."""
+    world.service.hooks._seconds = 0.05
+    stages.wait = asyncio.Event()
+    _, chat = await client.new_session()
+    turn = await client.turn(chat, "hello")
+    assert text_of(turn) == "Hello, world" and world.scripted.requests[-1].instructions == ()
+    assert "staged took longer than 0.05 s in on_outgoing_turn" in caplog.text
+    await world.until(lambda: not world.service.hooks._left_behind)
+
+
+async def test_two_chats_of_one_session_wait_for_no_hook_of_each_other(world, client, stages):
+    """K8: a hook that takes its time in one turn delays that one alone."""
+    stages.wait = asyncio.Event()
+    session, chat = await client.new_session()
+    await client.request("createChat", session, chat="ahp-chat:/two")
+    await client.subscribe("ahp-chat:/two")
+    client.start_turn(chat, "hello", "slow")
+    await world.until(lambda: ("outgoing", "slow") in stages.calls)
+    waiting, stages.wait = stages.wait, None
+    await client.turn("ahp-chat:/two", "hello", "fast")
+    assert client.states[chat]["activeTurn"]["id"] == "slow" and not client.states[chat]["turns"]
+    waiting.set()
+    assert (await client.ended(chat, "slow"))["state"] == "complete"
