@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
+from innkeeper.host.customizations.handover import Handover
 from providers.agent_host import Rig, server_id, session, switch
 from providers.answering import calls
 from providers.contract.agents import Agent
 from providers.contract.means import Part, cell_of, row
-from providers.enabling import files, shown
+from providers.enabling import files, of_file, shown
 from scripted.world import call_of, text_of
 from servers.fake_llm.recording import FakeModel, call, reply, say
 
@@ -100,25 +101,37 @@ async def test_a_call_on_its_way_is_refused_when_its_server_is_switched_off(
 async def test_what_is_switched_off_while_the_agent_starts_is_in_no_request(
     agent: Agent, host: Rig, llm: FakeModel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """C6.1, C6.4: a decision that overtakes the start of a turn counts for it."""
+    """C6.1, C6.4: a decision that overtakes the start of a turn counts for it, about a server and about a rule."""
     host.declare("memo", "other")
-    endpoints, reached, go = host.host._endpoints, asyncio.Event(), asyncio.Event()
-    offer = endpoints.offer
+    rule = host.work / agent.rules[0]
+    rule.write_text("PROJECTRULE")
+    endpoints, sent, reached, go = host.host._endpoints, asyncio.Event(), asyncio.Event(), asyncio.Event()
+    offer, offered = endpoints.offer, Handover.offered
+
+    def noted(*given: Any) -> None:
+        sent.set()
+        offered(*given)
 
     async def slow(*given: Any, **more: Any) -> Any:
+        """The agent looks what it is to have, after the host has said what it may have."""
         found = await offer(*given, **more)
-        reached.set()
-        await go.wait()
+        if sent.is_set():
+            reached.set()
+            await go.wait()
         return found
 
+    monkeypatch.setattr(Handover, "offered", noted)
     monkeypatch.setattr(endpoints, "offer", slow)
     client = await host.client()
     uri, chat = await session(client, host.work, agent.name)
+    await client.state(uri, lambda s: rule.as_uri() in str(s.get("customizations")))
     client.start_turn(chat, "hi")
     await reached.wait()
     await switch(client, uri, server_id(client, uri, "memo"), False)
+    await switch(client, uri, of_file(client, uri, rule), False)
     go.set()
     assert (await client.ended(chat))["state"] == "complete"
+    assert len(llm.asked) == 1 and not llm.asked[0].mentions("PROJECTRULE")
     assert llm.asked[0].offers(agent.tool("other", "echo")) and not llm.asked[0].offers(agent.tool("memo", "echo"))
 
 

@@ -106,7 +106,8 @@ class Thread:
                 server.loaded.pop(self.id, None)
             resumed = await server.call("thread/resume", threadId=self.id, excludeTurns=True, **loading.params())
         except Refused as error:
-            if known is None and any(words in error.message.lower() for words in GOING):
+            # Also one that was just started, and is let go before its first turn, is nowhere on disk.
+            if any(words in error.message.lower() for words in GOING):
                 self.id = None
                 return False
             raise refused(AGENT, error.message) from None

@@ -204,30 +204,40 @@ class Conversation:
     # -- opening -------------------------------------------------------------------------------------------------
 
     async def _ready(self, request: TurnRequest) -> bool:
-        """The session is open, where the chat stands, with what it may have. True: it has to be told what was said."""
+        """The session is open, where the chat stands, with what it may have. True: it has to be told what was said.
+        What is decided while it opens counts: then it is made ready once more."""
         async with self._changing:
-            if self._closed:
-                raise ProviderError("sessionGone", text("turn.sessionGone"))
-            runtime = await self._shared.runtimes.get()
-            given = await asyncio.to_thread(read, handed(request.customizations))
-            wanted = await self._servers.look(request.customizations)
-            self._tools.set(request.client_tools)
-            mark = self._mark(given, request)
             tell = False
-            if self._open is None or self._open.runtime is not runtime or self._open.mark != mark:
-                tell = await self._reopen(runtime, given, mark, request)
-            opened = self._open
-            assert opened is not None and self._place is not None
-            await opened.served.set(wanted)
-            try:
-                self._place, event = taken_back(self._place, request.history, request.turn_id)
-                if event is not None:
-                    shape = rpc().HistoryTruncateRequest(event_id=event)
-                    await runtime.ask(opened.session.rpc.history.truncate(shape))
-                await self._adjust(opened, request)
-            except Refused as error:
-                raise refused(AGENT, str(error)) from None
-            return tell
+            while True:
+                if self._closed:
+                    raise ProviderError("sessionGone", text("turn.sessionGone"))
+                eligible = self._shared.eligible
+                tell = await self._opened(request, eligible) or tell
+                if eligible == self._shared.eligible:
+                    return tell
+
+    async def _opened(self, request: TurnRequest, eligible: Eligible) -> bool:
+        """As `_ready`, with these customizations."""
+        runtime = await self._shared.runtimes.get()
+        given = await asyncio.to_thread(read, handed(eligible))
+        wanted = await self._servers.look(eligible)
+        self._tools.set(request.client_tools)
+        mark = self._mark(given, request)
+        tell = False
+        if self._open is None or self._open.runtime is not runtime or self._open.mark != mark:
+            tell = await self._reopen(runtime, given, mark, request)
+        opened = self._open
+        assert opened is not None and self._place is not None
+        await opened.served.set(wanted)
+        try:
+            self._place, event = taken_back(self._place, request.history, request.turn_id)
+            if event is not None:
+                shape = rpc().HistoryTruncateRequest(event_id=event)
+                await runtime.ask(opened.session.rpc.history.truncate(shape))
+            await self._adjust(opened, request)
+        except Refused as error:
+            raise refused(AGENT, str(error)) from None
+        return tell
 
     async def _adjust(self, opened: Open, request: TurnRequest) -> None:
         """Model and tools of clients are those of the request. Raises Refused."""
