@@ -41,6 +41,19 @@ async def test_the_context_comes_again_until_a_turn_ended_well(world, client):
     assert [is_wrapped(request.text) for request in world.scripted.requests[-3:]] == [True, True, False]
 
 
+async def test_a_local_command_is_not_the_first_message_to_the_agent(world, client):
+    """C46: also after a restart, which has the conversation alone to go by."""
+    await opened(client, selection="this line")
+    await client.turn(SIDE, "/rename Aside", "s1")
+    later = await world.crash()
+    again = await later.client("bob")
+    await again.subscribe(SIDE)
+    await again.turn(SIDE, "hello", "s2")
+    await again.turn(SIDE, "hello", "s3")
+    assert [is_wrapped(request.text) for request in later.scripted.requests] == [True, False]
+    await later.close()
+
+
 async def test_a_restart_changes_nothing_of_that(world, client):
     await opened(client)
     await client.turn(SIDE, "hello", "s1")

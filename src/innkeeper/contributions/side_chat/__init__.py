@@ -1,8 +1,8 @@
 """A side chat's first message tells the agent what it is about (AHP §9.3).
 
 Rules
-* Until a first turn ended well, the user's words are wrapped for the agent: guidance, and what was selected. The state
-  keeps the plain words.
+* Until a first turn of the agent ended well, the user's words are wrapped for it: guidance, and what was selected. The
+  state keeps the plain words. A local command is no turn of the agent.
 * The source's conversation, up to the turn that the chat was opened at and as it is when the message is sent, is not in
   the text: it is `TurnRequest.context`, because an agent that goes on from the source's own history needs none of it.
 * A transcript that is read of a side chat begins with what it inherited: that is dropped, and the wrapping taken off.
@@ -14,6 +14,7 @@ from typing import Any, Final
 from innkeeper.contributions.side_chat.seed import is_wrapped, unwrapped, wrapped
 from innkeeper.contributions.spi import Addition, ChatKey, Context, Contribution, Hydration, OutgoingTurn, Turn, TurnEnd
 from innkeeper.ports.contributed import Channels
+from innkeeper.ports.local_commands import LocalCommands, LocalRequest
 
 TOLD: Final = ChatKey[bool]("told", bool)
 
@@ -24,13 +25,14 @@ class SideChat(Contribution):
     id = "sideChat"
     order = 510
 
-    def __init__(self, context: Context, channels: Channels) -> None:
+    def __init__(self, context: Context, channels: Channels, commands: LocalCommands) -> None:
         self._context = context
         self._channels = channels
+        self._commands = commands
 
     def on_outgoing_turn(self, turn: OutgoingTurn) -> Addition | None:
         origin = self._origin(turn.chat)
-        if origin is None or self._told(turn.chat):
+        if origin is None or self._told(turn.session, turn.chat):
             return None
         return Addition(text=wrapped(turn.text, str((origin.get("selection") or {}).get("text") or "")))
 
@@ -51,10 +53,11 @@ class SideChat(Contribution):
                 return [_plain(turn), *turns[index + 1 :]]
         return turns
 
-    def _told(self, chat: str) -> bool:
-        """Also after a restart: one of its turns ended well."""
-        ended = (self._channels.head(chat) or {}).get("turns") or ()
-        return self._context.memento(TOLD, chat).value or any(turn.get("state") == "complete" for turn in ended)
+    def _told(self, session: str, chat: str) -> bool:
+        """Also after a restart: one of the agent's turns ended well."""
+        ended = [one for one in (self._channels.head(chat) or {}).get("turns") or () if one.get("state") == "complete"]
+        asked = (LocalRequest(session, chat, one["id"], one["message"]) for one in ended)
+        return self._context.memento(TOLD, chat).value or any(self._commands.claims(one) is None for one in asked)
 
     def _origin(self, chat: str) -> Mapping[str, Any] | None:
         origin: Mapping[str, Any] = (self._channels.head(chat) or {}).get("origin") or {}
