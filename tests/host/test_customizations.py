@@ -9,6 +9,7 @@ import pytest
 
 from innkeeper.customizations.publishing import is_on
 from innkeeper.host.customizations.service import Ground
+from innkeeper.host.requests import Requests
 from innkeeper.ports.decisions import Decision
 from innkeeper.providers.spi import ProviderError
 from innkeeper.workspace.files import LocalFiles
@@ -295,6 +296,28 @@ async def test_an_agent_has_what_is_eligible_at_launch_and_is_reconciled_at_once
     assert [leaf.name for leaf in changed[-1].leaves_of("skill")] == ["test"]
     await client.turn(chat, "hello")
     assert [item.name for item in world.scripted.requests[-1].customizations.withheld] == ["build"]
+
+
+async def test_what_is_decided_while_a_request_is_made_goes_with_it(world, client, project, monkeypatch):
+    """C5.1, C6.1: nothing that was looked up before a hook or a checkpoint had its time reaches the agent."""
+    session, chat = await opened(client, project, provider="scripted")
+    build, made, go = named(client.states[session], "build")["id"], asyncio.Event(), asyncio.Event()
+    outgoing = Requests._outgoing
+
+    async def slow(self, *given):
+        made.set()
+        await go.wait()
+        return await outgoing(self, *given)
+
+    monkeypatch.setattr(Requests, "_outgoing", slow)
+    client.start_turn(chat, "hello")
+    await made.wait()
+    await set_to(client, session, "build", SESSION_OFF)
+    go.set()
+    await client.ended(chat)
+    [request] = world.scripted.requests
+    assert build in {item.id for item in request.customizations.withheld}
+    assert build not in {leaf.id for leaf in request.customizations.leaves}
 
 
 async def test_a_failed_reconciliation_fails_the_request_and_is_not_recorded_as_applied(world, client, project):

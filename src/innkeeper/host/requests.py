@@ -77,8 +77,9 @@ class Requests:
         except Exception:
             self._checkpoints.abandon(asking.session, asking.chat, asking.turn_id)
             raise
-        self._handover.offered(asking.session, asking.turn_id, eligible)
-        return agent, request
+        # The stages before took time, in which somebody may have decided.
+        now = self._handover.offered(asking.session, asking.turn_id, eligible)
+        return agent, request._replace(customizations=now)
 
     async def _message(self, asking: Asking) -> Message:
         """The message as the agent gets it. Raises ProviderError: `modelSelectionFailed`, `sendFailed`."""

@@ -108,9 +108,9 @@ async def test_what_is_switched_off_while_the_agent_starts_is_in_no_request(
     endpoints, sent, reached, go = host.host._endpoints, asyncio.Event(), asyncio.Event(), asyncio.Event()
     offer, offered = endpoints.offer, Handover.offered
 
-    def noted(*given: Any) -> None:
+    def noted(*given: Any) -> Any:
         sent.set()
-        offered(*given)
+        return offered(*given)
 
     async def slow(*given: Any, **more: Any) -> Any:
         """The agent looks what it is to have, after the host has said what it may have."""

@@ -85,11 +85,13 @@ class Handover:
         except ProviderError as error:
             log.warning("the agent of %s does not follow a change of customizations: %s", session, error.error_type)
 
-    def offered(self, session: str, request: str, eligible: Eligible) -> None:
-        """A request is sent: record which tools go with it."""
+    def offered(self, session: str, request: str, eligible: Eligible) -> Eligible:
+        """A request is sent: what holds now goes with it, `eligible` where nothing else is known; record its tools."""
+        eligible = self._customizations.eligible(session) or eligible
         exposure = expose(session, request, *self._tool_names(session, eligible))
         log.info("%s", exposure.log_line())
         self._records.append({"kind": "exposure", "at": self._clock.now(), **exposure.to_json()})
+        return eligible
 
     def verdict(self, session: str, id: str) -> ProviderVerdict | None:
         """What the agent was told about an item; None before its launch."""
