@@ -161,3 +161,24 @@ async def test_a_queue_that_waits_for_a_required_server_goes_on_when_a_person_ha
         state = await client.state(chat, lambda s: s["turns"])
         assert "must" in text_of(state["turns"][0]) and "queuedMessages" not in state
         await client.state(session, lambda s: paused not in s["_meta"])
+
+
+async def test_a_queue_that_waits_for_a_required_server_stays_where_it_is_when_the_host_ends(tmp_path):
+    """K12, K14: the servers end with the host, which is no end of the reason."""
+    (tmp_path / ".codex").mkdir()
+    declared = f'[mcp_servers.must]\ncommand = "{tmp_path / "nothing"}"\nrequired = true\n'
+    (tmp_path / ".codex" / "config.toml").write_text(declared)
+    async with host() as world:
+        client = await world.client("alice")
+        session, chat, server = await opened(client, tmp_path)
+        client.dispatch(session, "session/mcpServerStartRequested", id=server["id"])
+        await client.state(session, lambda s: status(client, session) == "error")
+        message = {"text": "/tools", "origin": {"kind": "user"}}
+        client.dispatch(chat, "chat/pendingMessageSet", kind="queued", id="q", message=message)
+        await client.state(session, lambda s: "x-innkeeper/queuePaused" in (s.get("_meta") or {}))
+        log = world.log
+    async with host(log, CountingIds("later")) as later:
+        again = await later.client("bob")
+        state = await again.subscribe(chat)
+        assert [waiting["id"] for waiting in state["queuedMessages"]] == ["q"] and state["turns"] == []
+        assert "x-innkeeper/queuePaused" in (await again.subscribe(session))["_meta"]

@@ -419,16 +419,16 @@ async def test_required_server_is_known_to_be_down_until_its_file_changes(host: 
     with pytest.raises(RequiredServerUnavailable):
         await host.servers.prepare(S, "t1")
     assert list(host.servers.known_down(S)) == [("must", "SPAWN_FAILED")]
-    assert host.servers.missing(S) == ("must", "SPAWN_FAILED") and S in told
+    assert not host.servers.complete(S) and S in told
     end()
     told.clear()
     codex(host, "must")
     assert host.servers.known_down(S) == (), "the file says something else: the stage reads it"
     await asyncio.wait_for(host.servers.prepare(S, "t2"), 10)
     assert host.servers.known_down(S) == () and host.row("must").status == "connected"
-    assert host.servers.missing(S) is None and not told, "nobody is told any more"
+    assert host.servers.complete(S) and not told, "nobody is told any more"
     await host.servers.close_session(S)
-    assert host.servers.known_down(S) == ()
+    assert host.servers.known_down(S) == () and not host.servers.complete(S), "it has none, so nothing goes on"
 
 
 async def test_optional_and_unselected_servers_are_never_known_to_be_down(host: Any) -> None:

@@ -242,7 +242,7 @@ class FakeMcp:
 class FakeDeclarations:
     mcp: FakeMcp
     down: tuple[tuple[str, str], ...] = ()
-    lacking: tuple[str, str] | None = None
+    whole: bool = True
     watching: list[Callable[[str], None]] = field(default_factory=list)
 
     async def prepare(self, session: str, turn_id: str) -> None:
@@ -254,8 +254,8 @@ class FakeDeclarations:
     def known_down(self, session: str) -> Sequence[tuple[str, str]]:
         return self.down
 
-    def missing(self, session: str) -> tuple[str, str] | None:
-        return self.lacking
+    def complete(self, session: str) -> bool:
+        return self.whole
 
     def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:
         self.watching.append(changed)

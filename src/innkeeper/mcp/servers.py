@@ -347,9 +347,9 @@ class ProjectServers:
         down = self._judge.known_down(found)
         return down if down and self._reader.unchanged(found) else ()
 
-    def missing(self, session: str) -> tuple[str, str] | None:
+    def complete(self, session: str) -> bool:
         found = self._sessions.get(session)
-        return None if found is None else self._judge.missing(found)
+        return found is not None and not found.closed and self._judge.missing(found) is None
 
     def connected(self, session: str, server: str) -> tuple[MountedSession, Mount, Connection]:
         """For the gateway: a server that may be used now. Raises McpRefused, enablement first (architecture §5)."""

@@ -30,9 +30,9 @@ class Declarations(Protocol):
         and whose declaration is unchanged; synchronous, reads no file and starts nothing (K19)."""
         ...
 
-    def missing(self, session: str) -> tuple[str, str] | None:
-        """A selected required server that is not connected now, with its code; None when all are, as far as the files
-        have been read. Synchronous, reads no file and starts nothing."""
+    def complete(self, session: str) -> bool:
+        """Whether all selected required servers are connected, as far as the files have been read; False for a session
+        whose servers have ended with it. Synchronous, reads no file and starts nothing."""
         ...
 
     def watch(self, changed: Callable[[str], None]) -> Callable[[], None]:

@@ -252,7 +252,7 @@ async def test_a_message_of_the_queue_that_a_client_starts_itself_and_is_refused
 
 async def lacking(world, client):
     """Two queued messages that wait for a server; nothing else does."""
-    world.declarations.down, world.declarations.lacking = (("db", "SPAWN_FAILED"),), ("db", "SPAWN_FAILED")
+    world.declarations.down, world.declarations.whole = (("db", "SPAWN_FAILED"),), False
     session, chat = await client.new_session()
     queue(client, chat, "q1", "hello 1")
     queue(client, chat, "q2", "hello 2")
@@ -273,7 +273,7 @@ async def test_a_queue_that_waits_for_a_server_goes_on_when_it_is_there_and_is_n
     tell(world, session)
     state = await rests(client, chat)
     assert not state["turns"] and "activeTurn" not in state, "it is starting, not there"
-    world.declarations.lacking = None
+    world.declarations.whole = True
     tell(world, session)
     state = await client.state(chat, lambda s: len(s["turns"]) == 2)
     assert texts(state) == ["hello 1", "hello 2"]

@@ -85,7 +85,7 @@ class QueueDrain(Contribution):
     def _servers_changed(self, session: str) -> None:
         """Only what waits for servers, and only when they are all there: a try that fails is a turn that failed."""
         waits = any(reason.get("errorType") == NO_SERVER for reason in _paused(self._channels.head(session)).values())
-        if waits and self._declarations.missing(session) is None:
+        if waits and self._declarations.complete(session):
             self._go_on(session, NO_SERVER)
 
     def _go_on(self, session: str, error_type: str | None = None) -> None:
