@@ -11,7 +11,7 @@ from typing import Literal
 from innkeeper.contributions.dispatch import Dispatcher
 from innkeeper.contributions.spi import Handled, IncomingRequest, Reject
 from innkeeper.engine.effects import Act
-from innkeeper.host.asking import Asking, drained
+from innkeeper.host.asking import Asking, drained, sender
 from innkeeper.host.core import Core
 from innkeeper.host.views import active_turn
 from innkeeper.ports.clock import Clock
@@ -64,16 +64,15 @@ class Bridge:
     def launch_kind(self) -> Launch:
         return self._launch
 
-    def send_turn_message(
-        self, chat: str, message: Message, *, queued: str | None = None, client: str | None = None
-    ) -> ErrorInfo | None:
+    def send_turn_message(self, chat: str, message: Message, *, queued: str | None = None) -> ErrorInfo | None:
         session = self._core.owner(chat)
         if session is None or self._core.head(chat) is None:
             return {"errorType": "internalError", "message": text("turn.sessionGone")}
         if active_turn(self._core.head(chat)) is not None:
             return {"errorType": "internalError", "message": text("turn.inProgress")}
         turn_id = self._ids.new()
-        refused = self._admission.beforehand(Asking(session, chat, turn_id, message, False, client, queued))
+        asking = Asking(session, chat, turn_id, message, False, sender(message), queued)
+        refused = self._admission.beforehand(asking)
         if refused is not None:
             return refused
         started = {

@@ -43,9 +43,7 @@ class HostBridge(Protocol):
         """How this host was started."""
         ...
 
-    def send_turn_message(
-        self, chat: str, message: Message, *, queued: str | None = None, client: str | None = None
-    ) -> ErrorInfo | None:
+    def send_turn_message(self, chat: str, message: Message, *, queued: str | None = None) -> ErrorInfo | None:
         """Begin a turn with `message`, by way of admission; `queued` is the id that it has in the queue, which it
         leaves as the turn begins. The error with which admission refused it, or that a turn runs there already: no turn
         has begun then, and the queue is as it was. None when it has begun."""

@@ -10,7 +10,7 @@ Rules
   archive, when the required servers are there, when somebody touches the queue. A queue that is empty is not paused.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from innkeeper.contributions.spi import ClientAction, Context, Contribution, ErrorInfo, TurnEnd
@@ -52,7 +52,7 @@ class QueueDrain(Contribution):
         if action["type"] in QUEUE:
             self._drain(applied.session, applied.channel)
         elif action["type"] in ARCHIVING:
-            self._go_on(applied.session)
+            self._go_on(applied.session, _paused(self._channels.head(applied.session)))
 
     def on_turn_end(self, end: TurnEnd) -> None:
         match end.reason.kind:
@@ -71,9 +71,7 @@ class QueueDrain(Contribution):
             self._pause(session, chat, None)
         elif may_drain(state):
             first = state["queuedMessages"][0]
-            sender = (first["message"].get("_meta") or {}).get("x-innkeeper/sender")
-            refused = self._host.send_turn_message(chat, first["message"], queued=first["id"], client=sender)
-            self._pause(session, chat, refused)
+            self._pause(session, chat, self._host.send_turn_message(chat, first["message"], queued=first["id"]))
 
     def _back(self, end: TurnEnd) -> None:
         """The turn failed before its agent had it: the message is the first again (K12, K19)."""
@@ -84,15 +82,14 @@ class QueueDrain(Contribution):
 
     def _servers_changed(self, session: str) -> None:
         """Only what waits for servers, and only when they are all there: a try that fails is a turn that failed."""
-        waits = any(reason.get("errorType") == NO_SERVER for reason in _paused(self._channels.head(session)).values())
-        if waits and self._declarations.complete(session):
-            self._go_on(session, NO_SERVER)
+        paused = _paused(self._channels.head(session))
+        waiting = [chat for chat, reason in paused.items() if reason.get("errorType") == NO_SERVER]
+        if waiting and self._declarations.complete(session):
+            self._go_on(session, waiting)
 
-    def _go_on(self, session: str, error_type: str | None = None) -> None:
-        """Try the paused queues of the session again; with `error_type` those that wait for that alone."""
-        for chat, reason in _paused(self._channels.head(session)).items():
-            if error_type in (None, reason.get("errorType")):
-                self._channels.spawn(self._drain_stored(session, chat), f"queue of {chat}")
+    def _go_on(self, session: str, chats: Iterable[str]) -> None:
+        for chat in chats:
+            self._channels.spawn(self._drain_stored(session, chat), f"queue of {chat}")
 
     async def _drain_stored(self, session: str, chat: str) -> None:
         await self._channels.load(chat)
