@@ -196,3 +196,31 @@ async def test_a_fork_that_is_on_its_way_is_told_when_its_place_is_gone(world, c
         await other.request("createChat", session, chat=TWO)
     go.set()
     assert (await refused(forking)).code == code
+
+
+async def test_contributions_see_a_fork_as_a_snapshot_of_logged_turns_before_it_is_in_the_catalogue(world, client):
+    """K17: what is logged is known to them, so that they override none of it; each hook is called once."""
+    seen = []
+
+    class Seeing(Contribution):
+        id = "seeing"
+        order = 10_000
+
+        def __init__(self, context: Context) -> None:
+            self.context = context
+
+        def on_hydrate_turns(self, of, turns):
+            seen.append((of.source, list(of.logged) == list(turns), world.hub.kind(of.chat)))
+            return turns
+
+        def on_hydrate_chat(self, of, restored):
+            seen.append((of.source, restored.title, world.hub.kind(of.chat)))
+            return restored._replace(title="Named")
+
+    world.service.contributions.register(Seeing)
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    source = {"kind": "fork", "chat": chat, "turnId": "t1"}
+    await client.request("createChat", session, chat=TWO, source=source)
+    assert seen == [("snapshot", True, None), ("snapshot", "Forked: hello", None)]
+    assert {c["resource"]: c["title"] for c in client.states[session]["chats"]}[TWO] == "Named"

@@ -162,7 +162,7 @@ class Chats:
         if last is None:
             raise RpcError(NOT_FOUND, f"there is no completed turn {source['turnId'][:200]} to fork at")
         copies: Sequence[Any] = [{**turn, "id": self._ids.new()} for turn in turns[: last + 1]]
-        copies = await self._hydrator.turns(session, uri, "snapshot", copies)
+        copies = await self._hydrator.turns(session, uri, "snapshot", copies, logged=copies)
         configs = ((self._core.head(session) or {}).get("_meta") or {}).get(CHAT_CONFIG) or {}
         title = forked_title(self._titles.shown(session, source["chat"]))
         copied = HydratedChat(title, config=configs.get(source["chat"]))
