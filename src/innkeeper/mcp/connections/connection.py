@@ -13,9 +13,9 @@ import asyncio
 import contextlib
 import logging
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import AsyncExitStack
+from contextlib import AbstractContextManager, AsyncExitStack
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from innkeeper.mcp.connections import listing
 from innkeeper.mcp.connections.exchanges import Exchanges
@@ -57,11 +57,17 @@ EXIT_NOTICE = 0.1
 """The same, before others are told that the connection is lost."""
 
 
+class _Scope(AbstractContextManager["_Scope", bool | None], Protocol):
+    """What is used of anyio's `CancelScope`."""
+
+    def cancel(self) -> None: ...
+
+
 @dataclass(eq=False, slots=True)
 class _Request:
     run: Callable[[Any], Awaitable[Any]]
     answer: "asyncio.Future[Any]"
-    scope: "anyio.CancelScope"
+    scope: _Scope
 
 
 class Connection:
