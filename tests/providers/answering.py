@@ -12,11 +12,11 @@ async def question(client: Client, uri: str) -> dict[str, Any]:
 
 
 def answer(client: Client, chat: str, asked: dict[str, Any], approved: bool, turn_id: str = "t1", **more: Any) -> int:
-    """The first option of that kind is taken."""
+    """The first option of that kind is taken, unless `more` names another."""
     options = [option for option in asked["options"] if option["kind"] == ("approve" if approved else "deny")]
     how: dict[str, Any] = {"confirmed": "user-action"} if approved else {"reason": "denied"}
-    how |= {"turnId": turn_id, "toolCallId": asked["toolCallId"], "selectedOptionId": options[0]["id"]}
-    return client.dispatch(chat, "chat/toolCallConfirmed", approved=approved, **how, **more)
+    how |= {"turnId": turn_id, "toolCallId": asked["toolCallId"], "selectedOptionId": options[0]["id"], **more}
+    return client.dispatch(chat, "chat/toolCallConfirmed", approved=approved, **how)
 
 
 def questions(client: Client, chat: str) -> list[dict[str, Any]]:

@@ -21,6 +21,7 @@ from innkeeper.providers.codex.messages import user_input
 from innkeeper.providers.codex.reading import read
 from innkeeper.providers.codex.results import edit_result
 from innkeeper.providers.codex.settings import approval_policy, models, sandbox
+from innkeeper.providers.codex.threads import listed, starting
 from innkeeper.providers.codex.turn import failure
 from innkeeper.providers.spi import ToolCompleted, ToolStarted
 
@@ -93,8 +94,8 @@ def test_full_access_asks_nothing_and_nothing_else_is_full_access() -> None:
 
 
 def test_hidden_models_are_not_listed_and_the_default_is_first() -> None:
-    listed = [{"id": "a"}, {"id": "b", "isDefault": True}, {"id": "c", "hidden": True}, {"name": "no id"}, 3]
-    assert [model["id"] for model in models(listed)] == ["b", "a"]
+    models_listed = [{"id": "a"}, {"id": "b", "isDefault": True}, {"id": "c", "hidden": True}, {"name": "no id"}, 3]
+    assert [model["id"] for model in models(models_listed)] == ["b", "a"]
 
 
 def test_a_key_in_an_error_is_not_shown_and_a_refused_login_has_its_own_code() -> None:
@@ -167,3 +168,26 @@ def test_nothing_is_read_of_another_machine(tmp_path: Path) -> None:
     given = eligible_of(plugin, skill=elsewhere, rule=elsewhere, agent=elsewhere)
     assert read(given, "/w", None, tmp_path / "roles", ()) == Reading([], {}, {})
     assert instructions(given, Reading(), None) == []
+
+
+class Reporting:
+    """An app-server that reports a status for each server by name."""
+
+    def __init__(self, **statuses: str) -> None:
+        self.statuses = statuses
+        self.asked: list[Any] = []
+
+    async def call(self, method: str, /, **params: Any) -> Any:
+        self.asked.append(params)
+        name = params["serverName"]
+        return {"data": [{"name": name, "runtimeStatus": self.statuses[name]}] if name in self.statuses else []}
+
+
+@pytest.mark.anyio
+async def test_only_what_is_said_to_be_connected_counts_and_it_is_always_asked_by_name() -> None:
+    """C6.3: no other status means that a server is on. The trap: without a name Codex starts each server once more."""
+    words = ("notStarted", "starting", "authenticationRequired", "failed", "cancelled", "disabled")
+    server: Any = Reporting(**{word: word for word in words}, on="connected")
+    assert await listed(server, "t", [*words, "on", "gone"]) == {"on"}
+    assert {(one["threadId"], one["serverName"]) for one in server.asked} == {("t", n) for n in (*words, "on", "gone")}
+    assert await starting(server, "t", ["failed", "starting"]) and not await starting(server, "t", ["failed", "on"])

@@ -34,6 +34,8 @@ class Agent(ABC):
     """Of a shared login the agent uses the login alone, and not the whole folder."""
     keeps: ClassVar[bool] = False
     """What skills and agents there were stays in the history, and nothing takes it back."""
+    prompts: ClassVar[bool] = False
+    """Prompts are handed over."""
     uses: ClassVar[bool] = True
     """There is a call by which a skill is used; else the model reads its file."""
     full_access: ClassVar[Mapping[str, Any]] = {"autoApprove": "autoApprove"}
@@ -102,7 +104,7 @@ class Claude(Agent):
     folder = home = ".claude"
     rules = ("CLAUDE.md", "CLAUDE.md")
     links_login = False
-    keeps = True
+    keeps = prompts = True
 
     def model(self) -> FakeModel:
         return FakeAnthropic()

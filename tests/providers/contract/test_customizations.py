@@ -155,6 +155,7 @@ def house(root: Path) -> Path:
     (plugin / ".claude-plugin" / "plugin.json").write_text('{"name": "house", "version": "1.0.0"}')
     skill(plugin / "skills" / "tidy", "tidy")
     markdown(plugin / "agents" / "keeper.md", "keeper")
+    markdown(plugin / "commands" / "sweep.md")
     hook = {"type": "command", "command": f'echo "$CLAUDE_PLUGIN_ROOT" >> {hooked(root)}'}
     (plugin / "hooks").mkdir()
     (plugin / "hooks" / "hooks.json").write_text(json.dumps({"hooks": {"UserPromptSubmit": [{"hooks": [hook]}]}}))
@@ -184,12 +185,14 @@ async def test_a_plugin_and_all_that_is_in_it_follow_its_switch(agent: Agent, ro
         await shown(client, uri, "house", *PARTS, "attic")
         await switch(client, uri, item(client, uri, "house"), False)
         await client.turn(chat, "a")
-        assert not any(words(agent, llm.asked[-1], *PARTS)) and not llm.asked[-1].mentions("attic")
+        assert not any(words(agent, llm.asked[-1], *PARTS, "sweep")) and not llm.asked[-1].mentions("attic")
         assert not hooked(root).exists() and not host.events("attic", "start")
         await switch(client, uri, item(client, uri, "house"), True)
         await client.turn(chat, "b", "t2")
         assert all(words(agent, llm.asked[-1], *PARTS)) and llm.asked[-1].offers(tool)
-        assert hooked(root).exists() is runs and host.events("attic", "start")
+        assert ("SWEEPWORDS" in agent.now(llm.asked[-1])) is agent.prompts and host.events("attic", "start")
+        assert not runs or hooked(root).read_text() == f"{root / 'house'}\n"
+        assert hooked(root).exists() is runs
         await client.turn(beside, "a")
         assert all(words(agent, llm.asked[-1], *PARTS)) and llm.asked[-1].offers(tool)
         call_late = call(tool, text="late", id="late")

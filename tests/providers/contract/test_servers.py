@@ -177,7 +177,8 @@ async def test_the_call_of_a_child_is_known_as_such(agent: Agent, host: Rig, llm
     assert turn["state"] == "complete", turn
     block = next(one for one in call_of(turn, "spawn-1")["content"] if one["type"] == "subagent")
     child = await client.subscribe(block["resource"])
-    assert child["origin"]["toolCallId"] == "spawn-1" and call_of(child["turns"][0], "kid-1")["success"] is True
+    assert child["interactivity"] == "read-only" and child["origin"]["toolCallId"] == "spawn-1"
+    assert call_of(child["turns"][0], "kid-1")["success"] is True
     assert text_of(child["turns"][0]) == "child is done"
     records = host.host._endpoints._gateway.calls(uri, server_id(client, uri, "memo"))
     assert sorted(record.by for record in records) == ["agent", "child"]
