@@ -57,7 +57,7 @@ async def test_a_turn_is_interrupted_also_when_the_session_did_not_know_of_it_ye
 
 
 async def test_queue_steering_and_draft_survive(world, client):
-    """K14."""
+    """K14: with their senders; the steering message goes to the next turn."""
     _, chat = await client.new_session()
     user = {"origin": {"kind": "user"}}
     client.start_turn(chat, "stuck")
@@ -65,10 +65,14 @@ async def test_queue_steering_and_draft_survive(world, client):
     client.dispatch(chat, "chat/pendingMessageSet", kind="steering", id="s", message={"text": "left", **user})
     await client.echo(client.dispatch(chat, "chat/draftChanged", draft={"text": "half", **user}))
     later = await world.crash()
-    again = await later.client("alice")
+    again = await later.client("bob")
     state = await again.subscribe(chat)
     assert state["queuedMessages"][0]["id"] == "q" and state["steeringMessage"]["id"] == "s"
     assert state["draft"]["text"] == "half" and state["turns"][0]["state"] == "error"
+    waiting = (state["queuedMessages"][0]["message"], state["steeringMessage"]["message"], state["draft"])
+    assert [one["_meta"]["x-innkeeper/sender"] for one in waiting] == ["alice"] * 3
+    again.start_turn(chat, "steered", "t2")
+    assert text_of(await again.ended(chat, "t2")) == "waiting steered: left"
     await later.close()
 
 

@@ -32,6 +32,12 @@ NUMBERS = ChatKey("numbers", list)
 OF_SESSION = SessionKey("ofSession", list)
 
 
+def test_a_context_is_an_identity_and_its_mementos_and_nothing_else():
+    """K6: never a way around the services."""
+    for one in (Context, OwnContext):
+        assert [name for name in vars(one) if not name.startswith("_")] == ["id", "memento", "delete_memento"]
+
+
 def test_contributions_share_nothing_by_a_key(mementos, context):
     """D19."""
     context.memento(NUMBERS, "c").value = [1]
