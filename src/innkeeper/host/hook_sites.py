@@ -15,6 +15,7 @@ from innkeeper.engine.effects import Released
 from innkeeper.host.agents import Agents
 from innkeeper.host.core import Core, act
 from innkeeper.host.steering import Steering
+from innkeeper.host.views import effective_values
 from innkeeper.protocol.root.state import AgentInfo
 
 
@@ -92,9 +93,9 @@ class HostConfiguration:
         self._core = core
         self._options = options
 
-    def session_value(self, session: str, name: str) -> object:
-        values: Mapping[str, object] = ((self._core.head(session) or {}).get("config") or {}).get("values") or {}
-        return values.get(name)
+    def value(self, channel: str, name: str) -> object:
+        session = self._core.head(self._core.owner(channel) or channel) or {}
+        return effective_values(session, channel).get(name)
 
     def setting(self, name: str) -> object:
         found: object = self._options

@@ -73,10 +73,11 @@ class Channels(Protocol):
 
 
 class Configuration(Protocol):
-    """Values of a session's configuration, and of the host's settings."""
+    """Values that hold in a chat or a session, and the host's settings."""
 
-    def session_value(self, session: str, name: str) -> object:
-        """The effective value of a session's property; None when it has none."""
+    def value(self, channel: str, name: str) -> object:
+        """The value of a property that holds in the chat `channel`, its own before its session's (K15), or in the
+        session `channel`; None when there is none."""
         ...
 
     def setting(self, name: str) -> object:

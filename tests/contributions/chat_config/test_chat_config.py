@@ -2,7 +2,7 @@
 
 import pytest
 
-from innkeeper.contributions.spi import HydratedChat, Hydration
+from innkeeper.contributions.spi import Addition, Context, Contribution, HydratedChat, Hydration, services
 from innkeeper.ports.contributed import CHAT_CONFIG
 from scripted.world import RpcFailure
 
@@ -91,3 +91,24 @@ async def test_a_fork_is_configured_as_its_source_and_goes_its_own_way(world, cl
     await client.request("x-innkeeper/chat/configure", PEER, values={"mode": "interactive"})
     await client.turn(fork, "hello", "c")
     assert world.scripted.requests[-1].config["mode"] == "plan"
+
+
+async def test_contributions_are_told_what_holds_in_a_chat(world, client):
+    """K7, K15: the chat's own value before its session's."""
+
+    class Asking(Contribution):
+        id = "asking"
+        order = 10_000
+
+        def __init__(self, context: Context, configuration: services.Configuration) -> None:
+            self.value = configuration.value
+
+        def on_outgoing_turn(self, turn):
+            return Addition([f"{self.value(where, 'mode')}" for where in (turn.chat, turn.session, "ahp-chat:/none")])
+
+    world.service.contributions.register(Asking)
+    _, chat = await with_peer(client)
+    await client.request("x-innkeeper/chat/configure", PEER, values={"mode": "plan"})
+    for one, mode in ((PEER, "plan"), (chat, "interactive")):
+        await client.turn(one, "hello", mode)
+        assert world.scripted.requests[-1].instructions == (mode, "interactive", "None")
