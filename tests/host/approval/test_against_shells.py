@@ -74,7 +74,7 @@ class Shells:
         shutil.rmtree(self.work)
         self._record.mkdir()
         (self.work / "d").mkdir(parents=True)
-        for name in ("a.py", "b.py", ".env", "d/x", "-delete", "-exec", "-o"):
+        for name in ("a.py", "b.py", ".env", "d/x", "-delete", "-exec", "-o", "ab.py"):
             (self.work / name).write_text("x\n")
         (self.work / "out").symlink_to("../outside/secret")
         (self.outside / "secret").write_text("untouched")
@@ -99,6 +99,7 @@ def shells() -> Iterator[Shells]:
 COMMANDS = [
     "ls", "ls -la", "cat a.py", "echo hi", "pwd", "true", "grep x a.py", "git status", "wc -l", "cd d", "cd d/..",
     "find . -name a", "sed -n p a.py", "sort -u a.py", "head -n 1", "bash -c 'ls'", "cat *.py", "test -f a.py",
+    "uniq", "xxd",
 ]  # fmt: skip
 BAD = ["rm x", "evil", "eval evil", "bash", "sh -c evil", "xargs rm", "FOO=1 evil", "exec evil", ". x", "curl x"]
 WORDS = [
@@ -106,7 +107,7 @@ WORDS = [
     "h\\ i", "\\;", "\\|", "\\\\", "#j", "k#l", "~", "~x", "{m,n}", "{o..p}", "*", "?", "[q]", "!r", "%s", "t=u",
     "+v", "=w", "'", '"', "\\", "(", ")", "$", "$(", "${", "}", "{", "`", "<", ">", "&", "|", ";", "\n", "\\\n", "\t",
     "''", '""', "'#'", "é", "\u00a0", "\r", "$((1))", "${HOME}", "<(evil)", ">(evil)", "@(a|b)", "\\\n evil",
-    "-d*", "-ex?c", "''*", "-?", "\\-*",
+    "-d*", "-ex?c", "''*", "-?", "\\-*", "a*",
 ]  # fmt: skip
 JOINS = [" && ", " || ", "; ", " | ", " |& ", "\n", " & ", "&&", ";", "|", " &", "&", "||", " ;", "\n\n", " \\\n", ";;"]
 REDIRECTS = [
@@ -178,6 +179,7 @@ def is_listed(call: list[str], commands: list[Command]) -> bool:
 @example(line="find . -ex?c evil")
 @example(line="find . -d*")
 @example(line="find . ''*")
+@example(line="uniq a*")
 def test_only_allowed_commands_run_in_an_approved_line(shells: Shells, line: str) -> None:
     ground = Ground(roots=(str(shells.work),), home=str(shells.base / "home"))
     intent = Intent("shell", command=line, language="bash")

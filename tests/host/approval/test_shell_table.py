@@ -211,6 +211,8 @@ ASKED = [
     ("cd d && git status", "shell.gitElsewhere"),
     ("find . -ex?c x {} +", "shell.dynamic"),
     ("find . -d*", "shell.dynamic"),
+    ("uniq a*", "shell.dynamic"),
+    ("xxd a?py", "shell.dynamic"),
     ("find . ''*", "shell.dynamic"),
     ('sort ""?o', "shell.dynamic"),
     ("git log -*", "shell.dynamic"),

@@ -258,8 +258,8 @@ def _check_options(name: str, program: Program, words: Sequence[Word]) -> None:
         raise Trouble(reason("shell.onlyWith", command=name, option=program.needs))
     for word in words:
         text = word.text
-        # A file may be called like an option.
-        if word.pattern and text[:1] in ("*", "?", "-") and not program.option_free:
+        # A file may be called like an option, and there may be more files than words are allowed.
+        if word.pattern and (program.most is not None or (text[:1] in ("*", "?", "-") and not program.option_free)):
             raise Trouble(reason("shell.dynamic", word=word.source))
         if text in program.refuse_words or any(_is_option(text, refused) for refused in program.refuse):
             raise Trouble(reason("shell.option", command=name, option=text))
