@@ -2,6 +2,7 @@
 
 import pytest
 
+from innkeeper.contributions.spi import Context, Contribution, services
 from innkeeper.host.running import RunningTurn, RunningTurns
 from innkeeper.host.trackers import QUIET_SECONDS, Counters, ToolCalls, Turns
 
@@ -89,3 +90,27 @@ def test_a_call_that_waits_is_counted_once():
     for waiting in (True, True, False, False, True):
         calls.blocked("c", frozenset({"x"} if waiting else ()))
     assert counters.all() == {"toolCall.waited": 2}
+
+
+@pytest.mark.anyio
+async def test_what_is_counted_is_told_and_stays_here(world, client):
+    """K7: contributions count too; `status` is the only place that it goes to."""
+
+    class Counting(Contribution):
+        id = "counting"
+        order = 10_000
+
+        def __init__(self, context: Context, telemetry: services.Telemetry) -> None:
+            self.telemetry = telemetry
+
+        def on_turn_end(self, end):
+            self.telemetry.count("ends", kind=end.reason.kind)
+
+    world.service.contributions.register(Counting)
+    session, chat = await client.new_session()
+    client.start_turn(chat, "ask")
+    await client.state(session, lambda s: s.get("inputNeeded"))
+    client.dispatch(chat, "chat/turnCancelled", turnId="t1", duration=1)
+    await client.ended(chat)
+    counts = (await client.request("x-innkeeper/status"))["counts"]
+    assert counts == {"toolCall.waited": 1, "ends{kind=cancelled}": 1}

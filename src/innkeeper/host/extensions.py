@@ -41,9 +41,11 @@ class Extensions:
         language: Callable[[str], str],
         chosen: SettingsService | None = None,
         look: Callable[[], None] | None = None,
+        counts: Callable[[], Mapping[str, int]] = dict,
     ) -> None:
         self._chosen = chosen
         self._look = look
+        self._counts = counts
         self._language = language
         self._core = core
         self._servers = servers
@@ -88,6 +90,7 @@ class Extensions:
             "sessions": self._core.count("session"),
             "runningTurns": len(self._running),
             "questions": self._settings.questions,
+            "counts": self._counts(),
             "settings": self._chosen and status_document(self._chosen.current(), self._language(asker.client_id)),
         }
 

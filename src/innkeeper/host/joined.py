@@ -310,6 +310,7 @@ class Joined:
             conversation.client_language,
             outside.settings,
             self.agents.changed,
+            self.counters.all,
         )
 
     def offer_services(self) -> None:
