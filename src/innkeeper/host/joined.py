@@ -285,18 +285,18 @@ class Joined:
             self.found.commands,
             self.terminals,
             Completing(self.core, self.commands.prefixes, self.outside.ground.files),
-            ChangesetCommands(self.changes),
             Folders(self.core, self.outside.ground.files, self._places),
+            ChangesetCommands(self.changes),
             Adoption(self.core, self.sessions, self.hydrator, self.clock, self.ids),
             ChatSettings(self.core),
         )
         return {method: handler for table in tables for method, handler in table.table().items()}
 
     @property
-    @property
     def _places(self) -> list[str]:
         return [place for place in (self.outside.ground.home, self.settings.directory) if place]
 
+    @property
     def _extensions(self) -> Extensions:
         outside, conversation = self.outside, self.conversation
         return Extensions(
