@@ -762,6 +762,35 @@ def test_the_hosts_way_back_has_two_members():
         assert [name for name in vars(one) if not name.startswith("_")] == ["launch_kind", "send_turn_message"]
 
 
+async def test_services_tell_of_sessions_their_agents_and_what_may_reach_them(world, client):
+    """K7: everything that is no member of the context or the bridge."""
+
+    def init(
+        self,
+        context: Context,
+        channels: services.Channels,
+        providers: services.Providers,
+        customizations: services.Customizations,
+        worktrees: services.WorktreeIsolation,
+    ) -> None:
+        self.asked = (channels, providers, customizations, worktrees)
+
+    found = []
+
+    async def on_outgoing_turn(self, turn):
+        channels, providers, customizations, worktrees = self.asked
+        session = channels.session_of(turn.chat)
+        state = await channels.load(turn.chat)
+        eligible = customizations.eligible(turn.session)
+        found.append((session, state["resource"], providers.info(session)["provider"], worktrees.branch(session)))
+        found.append((eligible is not None, customizations.eligible("ahp-session:/none"), providers.info("none")))
+
+    world.service.contributions.register(kind("asking", 9_999, __init__=init, on_outgoing_turn=on_outgoing_turn))
+    session, chat = await client.new_session()
+    await client.turn(chat, "hello")
+    assert found == [(session, chat, "scripted", None), (True, None, None)]
+
+
 async def test_the_hosts_way_back_begins_no_turn_over_another(world, client):
     """K7: the one that runs would be gone, and nobody would be told of its end."""
 
