@@ -15,7 +15,7 @@ import pytest
 from innkeeper.providers.acp.conversation import STOP_SECONDS
 from providers.acp.conftest import AcpHost, claude_host, codex_host, simple_host
 from providers.agent_host import server_id, session, switch
-from providers.codex.test_approvals import answer, question
+from providers.answering import answer, question
 from providers.matrix import cell, known_limit
 from scripted.world import Client, call_of, text_of
 from servers.fake_llm.recording import Asked, call, failure, reply, say, think

@@ -13,7 +13,7 @@ from innkeeper.providers.acp import wire
 from providers.acp.conftest import SIMPLE, simple_host
 from providers.acp.test_acp import line, opened
 from providers.agent_host import session
-from providers.codex.test_approvals import question
+from providers.answering import question
 from scripted.world import Client, text_of
 from servers.fake_llm.recording import call, reply, say
 
