@@ -53,7 +53,8 @@ def test_a_location_that_leads_out_by_now_is_passed_over(workspace: Any, tmp_pat
 def test_a_broken_note_is_no_note(workspace: Any, entry: object) -> None:
     notes = MemoryNotes()
     remembered = Remembered(notes)
-    for document in (None, [], "x", {key_of_directory(workspace.path): entry}):
+    broken: list[object] = [None, [], "x", {key_of_directory(workspace.path): entry}]
+    for document in broken:
         notes.document = document
         assert remembered.last(workspace.path) is None
         assert remembered.origin(workspace.path, ".mcp.json", "v") is None

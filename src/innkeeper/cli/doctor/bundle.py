@@ -61,7 +61,8 @@ def write_bundle(path: Path, paths: "Paths") -> list[str]:
             for name, content in contents.items():
                 archive.writestr(name, _clean(content, redaction))
     except OSError as error:
-        raise CliError(text("cli.doctor.bundle.unwritable", path=path, reason=error.strerror)) from error
+        message = text("cli.doctor.bundle.unwritable", path=path, reason=error.strerror)
+        raise CliError(message, code="SYSTEM_REFUSED") from error
     return list(contents)
 
 

@@ -30,6 +30,9 @@ SERVERS: Final = ("example", "other")
 class StepFailed(CliError):
     """A step did not show what it should."""
 
+    def __init__(self, message: str) -> None:
+        super().__init__(message, code="TOUR_FAILED")
+
 
 class Stage:
     """One run's directory and processes."""
