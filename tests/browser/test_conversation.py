@@ -105,7 +105,8 @@ def test_a_question_that_is_declined_carries_no_answers(stage: Any, tab: Any) ->
     send(page, "ask")
     page.get_by_role("button", name="Decline", exact=True).click()
     expect(page.locator("#log .md").last).to_have_text("decline {}")
-    expect(page.get_by_role("group", name="Some questions")).to_have_count(0)
+    expect(page.get_by_role("group", name="Some questions")).to_contain_text("Declined")
+    expect(page.get_by_role("button", name="Answer", exact=True)).to_have_count(0)
 
 
 def test_finished_calls_fold_and_a_failed_one_opens(stage: Any, tab: Any) -> None:

@@ -97,6 +97,8 @@ def test_an_agent_is_signed_in_with_a_key_that_no_page_gives_back(stage: Any, ta
     """AHP §8: the key goes to the agent; what refuses it says so, and the dialog stays."""
     sign_out(stage)
     page = tab(path)
+    expect(page.locator("#main")).to_contain_text("Not signed in.")
+    expect(page.locator("#main")).to_contain_text("Run codex login in a terminal.")
     page.get_by_role("button", name="Sign in to Codex").click()
     dialog = page.get_by_role("dialog", name="Sign in to Codex")
     key = dialog.get_by_label("Key or token for Codex service")

@@ -49,6 +49,15 @@ def test_sessions_stand_by_group_the_ones_that_need_a_person_first() -> None:
     ]
 
 
+def test_a_session_that_works_in_a_worktree_stands_under_its_project() -> None:
+    """ui.md §3, session row: the workspace is what a person opened."""
+    tree = "file:///home/ada/work/shop.worktrees/fix"
+    made = summary("fix", IDLE, workingDirectories=[tree], project={"uri": "file:///home/ada/work/shop"})
+    (row,) = rows([made], agents={}, home="/home/ada", now=NOW)
+    assert row.where == "~/work/shop" and names.workspace(made) == "file:///home/ada/work/shop"
+    assert names.workspace({"workingDirectories": [tree]}) == tree and names.workspace({}) == ""
+
+
 def test_a_search_looks_at_title_folder_and_agent() -> None:
     sessions = (summary("Fix tax", IDLE), summary("Other", IDLE))
     assert [title for _, title, _ in listed(*sessions, query="TAX ~/work claude")] == ["Fix tax"]

@@ -56,10 +56,10 @@ class Folders:
     def _places(self) -> list[str]:
         found = list(self._given)
         for row in self._core.listed(SESSIONS, None):
-            for uri in json.loads(row.summary).get("workingDirectories") or ():
-                if (path := local_path(uri)) is not None:
-                    above = str(PurePosixPath(path).parent)
-                    found.append(path if above == "/" else above)
+            project = json.loads(row.summary).get("project") or {}
+            if (path := local_path(str(project.get("uri") or ""))) is not None:
+                above = str(PurePosixPath(path).parent)
+                found.append(path if above == "/" else above)
         return found
 
 

@@ -1,6 +1,7 @@
-"""Signing in to an agent with a key or token (AHP §8): a dialog for each agent that has no login and takes one.
+"""What an agent lacks and what helps: a command, words, or a key or token that is typed here (AHP §8).
 
 Rules
+* There is a dialog for each agent that has no login and takes a key.
 * What is typed goes to the host's `authenticate` and nowhere else: no page, cookie, log or answer has it. It is the
   agent's until the host ends.
 * With `web_control = false` there is none.
@@ -35,6 +36,13 @@ def reason_of(agent: State) -> State | None:
         if isinstance(found, Mapping):
             return found
     return None
+
+
+def remedy_of(missing: State | None) -> tuple[str, str]:
+    """What helps: a command that can be copied, and words; one of them, or neither."""
+    remedy = str((missing or {}).get("remedy") or "")
+    is_command = bool(remedy) and remedy[-1] not in ".。" and "\n" not in remedy
+    return (remedy, "") if is_command else ("", remedy)
 
 
 def key_of(agent: State) -> Key | None:

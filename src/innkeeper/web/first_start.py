@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 
 from innkeeper.client import RpcFailure
 from innkeeper.web import agent_keys
-from innkeeper.web.agent_keys import reason_of
+from innkeeper.web.agent_keys import reason_of, remedy_of
 from innkeeper.web.asking import Ask, Problem
 from innkeeper.web.composing import HOST_MODES
 from innkeeper.web.link import ROOT
@@ -44,10 +44,8 @@ def _row(agent: State) -> AgentRow:
     missing = reason_of(agent)
     if missing is None:
         return AgentRow(provider, name, "ok", "", "", "")
-    remedy, reason = str(missing.get("remedy") or ""), str(missing.get("reason") or "")
-    is_command = bool(remedy) and remedy[-1] not in ".。" and "\n" not in remedy
     mark = "hollow" if missing.get("code") in MISSING else "warn"
-    return AgentRow(provider, name, mark, reason, remedy if is_command else "", "" if is_command else remedy)
+    return AgentRow(provider, name, mark, str(missing.get("reason") or ""), *remedy_of(missing))
 
 
 class FirstStart(NewSession):

@@ -8,8 +8,9 @@ Rules
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Final
+from typing import Any, Final
 from urllib.parse import unquote, urlsplit
 
 SESSION: Final = "ahp-session:/"
@@ -69,6 +70,12 @@ def folder(uri: str, home: str | None) -> str:
     if home and (path == home or path.startswith(home.rstrip("/") + "/")):
         return "~" + path[len(home.rstrip("/")) :]
     return path
+
+
+def workspace(session: Mapping[str, Any]) -> str:
+    """The folder that a session or summary is for: its project, also while it works in a worktree; "" without one."""
+    folders = session.get("workingDirectories") or ("",)
+    return str((session.get("project") or {}).get("uri") or folders[0])
 
 
 def last_part(uri: str) -> str:

@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 from innkeeper.client import RpcFailure
 from innkeeper.web import agent_keys
-from innkeeper.web.agent_keys import reason_of
+from innkeeper.web.agent_keys import reason_of, remedy_of
 from innkeeper.web.asking import Ask, Problem
 from innkeeper.web.composing import HOST_MODES, offered_models
 from innkeeper.web.link import ROOT
 from innkeeper.web.live import Region, block
-from innkeeper.web.names import folder
+from innkeeper.web.names import folder, workspace
 
 State = Mapping[str, Any]
 HIDDEN: Final = frozenset({"permissions", "trackBranch", "createBranch", "includeFiles"})
@@ -57,7 +57,7 @@ class NewSession:
     @property
     def folders(self) -> Sequence[str]:
         """Folders of earlier sessions, and the one that the host offers."""
-        found = [str((one.get("workingDirectories") or [""])[0]) for one in self.ask.link.sessions.all()]
+        found = [workspace(one) for one in self.ask.link.sessions.all()]
         offered = str(self.ask.link.initialized.get("defaultDirectory") or "")
         named = [folder(uri, self.ask.options.home) for uri in (*found, offered) if uri]
         return list(dict.fromkeys(named))[:FOLDERS]
@@ -83,7 +83,7 @@ class NewSession:
         )
 
     def _agents(self) -> str:
-        rows = [(one, reason_of(one)) for one in self.agents]
+        rows = [(one, found, *remedy_of(found)) for one in self.agents for found in (reason_of(one),)]
         return self.ask.render("new_agents.html", rows=rows, chosen=self.provider, keys=agent_keys.keys(self.ask))
 
     def _config(self) -> str:

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, Literal, NamedTuple
 
 from innkeeper.protocol.status import ERROR, IN_PROGRESS, IS_ARCHIVED, IS_READ, WAITING_BIT
-from innkeeper.web.names import folder
+from innkeeper.web.names import folder, workspace
 
 Mark = Literal["running", "needs", "done", "idle", "error"]
 Group = Literal["needs", "today", "week", "older", "archived", "found"]
@@ -77,7 +77,7 @@ def _row(
 ) -> Row:
     status = int(summary.get("status") or 0)
     mark = mark_of(summary)
-    folders = summary.get("workingDirectories") or ()
+    where = workspace(summary)
     waiting = [chat for chat in summary.get("chats") or () if int(chat.get("status") or 0) & WAITING_BIT]
     modified = str(summary.get("modifiedAt") or "")
     group: Group = "archived" if archived else "found" if searching else _group(mark, modified, now)
@@ -87,7 +87,7 @@ def _row(
         mark=mark,
         unread=not status & IS_READ and mark != "running",
         questions=max(len(waiting), 1) if mark == "needs" else 0,
-        where=folder(str(folders[0]), home) if folders else "",
+        where=folder(where, home) if where else "",
         agent=agents.get(str(summary.get("provider")), str(summary.get("provider") or "")),
         modified=modified,
         archived=bool(status & IS_ARCHIVED),

@@ -11,7 +11,7 @@ from innkeeper.web.extras import Place, chat_regions, prepare_drawer
 from innkeeper.web.gate_cards import gate, waiting_calls
 from innkeeper.web.link import LINK, ROOT, SESSIONS
 from innkeeper.web.live import Region, block
-from innkeeper.web.names import chat_path, chat_uri, key_of, session_path, session_uri
+from innkeeper.web.names import chat_path, chat_uri, key_of, last_part, session_path, session_uri, workspace
 from innkeeper.web.session_rows import mark_of
 from innkeeper.web.sidebar import sidebar
 
@@ -97,11 +97,11 @@ class ChatPage:
 
     def bar(self) -> str:
         session = self.session
-        folders = session.get("workingDirectories") or ()
-        where = self.ask.folder(str(folders[0])) if folders else ""
+        place, project = str((session.get("workingDirectories") or ("",))[0]), workspace(session)
         config = (session.get("config") or {}).get("values") or {}
-        branch = str((session.get("_meta") or {}).get("x-innkeeper/branch") or config.get("branch") or "")
-        values = {"title": session.get("title"), "folder": where, "branch": branch}
+        branch = str(config.get("branch") or "") if place == project else last_part(place)
+        values = {"title": session.get("title"), "folder": self.ask.folder(project), "place": self.ask.folder(place)}
+        values["branch"] = branch
         mark = mark_of({**session, "status": int(session.get("status") or 0)})
         return self.ask.render("bar.html", agent=str(self.agent.get("displayName") or ""), mark=mark, **values)
 

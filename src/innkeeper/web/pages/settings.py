@@ -12,7 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from innkeeper.web import agent_keys
-from innkeeper.web.agent_keys import reason_of
+from innkeeper.web.agent_keys import reason_of, remedy_of
 from innkeeper.web.asking import Ask, Pages, Problem, View
 from innkeeper.web.link import LINK, ROOT, SESSIONS
 from innkeeper.web.live import Region, block
@@ -109,7 +109,8 @@ class SettingsPage:
             case "agents":
                 root = link.peek(ROOT) or {}
                 agents = root.get("agents") or ()
-                return {"agents": [(one, reason_of(one)) for one in agents], "keys": agent_keys.keys(self.ask)}
+                rows = [(one, found, *remedy_of(found)) for one in agents for found in (reason_of(one),)]
+                return {"agents": rows, "keys": agent_keys.keys(self.ask)}
             case "about":
                 return {"status": link.peek(STATUS) or {}, "connected": link.connected}
             case "keys" | "look":

@@ -2,15 +2,12 @@
 // and a tooltip; §3: after 500 ms, also on focus).
 const tip = Object.assign(document.createElement("div"), { className: "tip", popover: "manual" });
 tip.setAttribute("aria-hidden", "true"); // its words are the name of the control already
-let due = 0, at = null;
+let due = 0;
 function hide() {
   clearTimeout(due);
-  at?.classList.remove("tipped");
   tip.remove();
 }
-function show(control) {
-  at = control;
-  at.classList.add("tipped");
+function show(control) { // the focused control is its anchor, by the style sheet
   tip.textContent = control.title;
   document.body.append(tip);
   tip.showPopover?.();
