@@ -1,10 +1,11 @@
 """What the command line makes of failures: message, code, remedy, exit code."""
 
+import ast
 from pathlib import Path
 
 import pytest
 
-from innkeeper.cli import exit_codes
+from innkeeper.cli import exit_codes, failures
 from innkeeper.cli.failures import CliError, UsageProblem, tell, tell_defect
 from innkeeper.cli.output import print_pairs
 from innkeeper.client import (
@@ -17,7 +18,7 @@ from innkeeper.client import (
     VersionRefused,
 )
 from innkeeper.editing.refusals import EditUnwritable
-from innkeeper.errors import HostError
+from innkeeper.errors import ERRORS, HostError
 from innkeeper.mcp.editor.refusals import EditRefused
 from innkeeper.settings.problems import Problem, SettingsInvalid
 
@@ -91,3 +92,17 @@ def test_a_defect_names_itself_and_its_place_in_our_code() -> None:
     assert (told.code, told.exit_code) == ("DEFECT", exit_codes.FAILED)
     assert "TypeError (innkeeper/cli/output.py:" in told.message and "INNKEEPER_TRACEBACK" in told.remedy
     assert tell_defect(ZeroDivisionError()).message.endswith("ZeroDivisionError")
+
+
+def test_every_code_that_the_command_line_gives_has_its_row_in_the_table() -> None:
+    """A code without meaning and remedy would be found only by who meets it."""
+    named = {
+        keyword.value.value
+        for path in Path(failures.__file__).parent.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call)
+        for keyword in node.keywords
+        if keyword.arg == "code" and isinstance(keyword.value, ast.Constant) and isinstance(keyword.value.value, str)
+    }
+    assert {"USAGE", "TOUR_FAILED", "CHANGE_REFUSED"} <= named
+    assert named <= ERRORS.keys()

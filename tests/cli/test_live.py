@@ -275,3 +275,10 @@ def test_a_chat_finds_a_host_that_comes_back_on_another_port(quiet: Any) -> None
                 for stream in (process.stdin, process.stdout, process.stderr):
                     if stream is not None:
                         stream.close()
+
+
+def test_an_agent_that_the_host_has_not_is_named_with_those_it_has(live: Any) -> None:
+    done = live.run("chat", "--new", "--agent", "nope", "-m", "hi", "--json")
+    error = done.json()["error"]
+    assert (done.code, error["code"]) == (exit_codes.FAILED, "PROVIDER_UNKNOWN")
+    assert "nope" in error["message"] and "console" in error["message"] and error["remedy"]

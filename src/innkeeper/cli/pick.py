@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from innkeeper.cli.failures import CliError, UsageProblem
 from innkeeper.cli.words import text
 from innkeeper.errors import HostError
+from innkeeper.protocol.errors import PROVIDER_NOT_FOUND
 from innkeeper.protocol.status import IS_ARCHIVED
 
 if TYPE_CHECKING:
@@ -73,15 +74,27 @@ async def open_session(
 ) -> "Channel[SessionState]":
     """The session that is meant, subscribed and ready; one is created for a directory that has none, or if `new`.
 
-    Raises HostError SESSION_UNKNOWN, and CliError when the host could not create it.
+    Raises HostError SESSION_UNKNOWN, PROVIDER_UNKNOWN, and CliError when the host could not create it.
     """
     uri = None if new else await find(client, name, directory)
     if uri is None:
-        config = {"isolation": "worktree" if worktree else "folder"}
-        uri = await client.create_session(provider=provider, working_directories=[directory.as_uri()], config=config)
+        uri = await _created(client, directory, provider, "worktree" if worktree else "folder")
     session = await client.subscribe_session(uri)
     state = await session.wait_for(lambda state: state["lifecycle"] != "creating")
     if state["lifecycle"] == "failed":
         error = state.get("creationError")
         raise CliError(text("cli.error.creation", reason=error["message"] if error else "?"), code="SESSION_FAILED")
     return session
+
+
+async def _created(client: "Client", directory: Path, provider: str | None, isolation: str) -> str:
+    from innkeeper.client import RpcFailure
+
+    config = {"isolation": isolation}
+    try:
+        return await client.create_session(provider=provider, working_directories=[directory.as_uri()], config=config)
+    except RpcFailure as error:
+        if error.code != PROVIDER_NOT_FOUND:
+            raise
+        known = ", ".join(agent["provider"] for agent in client.root.state["agents"])
+        raise HostError("PROVIDER_UNKNOWN", provider=provider or "", known=known) from error
