@@ -19,6 +19,13 @@ URI = "ahp-terminal:/t"
 PROGRAMS = "setsid -w sleep 307 & sleep 308 & echo sta''rted; sleep 309\r"
 
 
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No shell reads the start-up files of whoever runs the tests: some wait, and leave locks when they are killed."""
+    (tmp_path / "person").mkdir()
+    monkeypatch.setenv("HOME", str(tmp_path / "person"))
+
+
 def shown(state: Any) -> str:
     return "".join(part.get("value") or part.get("output") or "" for part in state["content"])
 
