@@ -24,7 +24,7 @@ from innkeeper.providers.spi import Provider, Surroundings
 from innkeeper.settings.config import Settings
 from scripted.world import Client
 
-FIXTURE = Path(__file__).resolve().parent.parent / "servers" / "fixture_server.py"
+FIXTURE = Path(__file__).resolve().parent.parent / "servers" / "light_server.py"
 
 Make = Callable[[Surroundings], Provider]
 
@@ -110,12 +110,12 @@ class Rig:
                 await asyncio.sleep(0.01)  # nothing else tells when to look again
         return result
 
-    def declare(self, *names: str, switches: Sequence[str] = (), **fields: Any) -> None:
+    def declare(self, *names: str, **fields: Any) -> None:
         """A `.mcp.json` in which each name is a fixture server that notes what it is asked in `<name>.log`."""
         servers = {
             name: {
                 "command": sys.executable,
-                "args": [os.fspath(FIXTURE), "--name", name, "--log", os.fspath(self.log(name)), *switches],
+                "args": [os.fspath(FIXTURE), "--name", name, "--log", os.fspath(self.log(name))],
                 **fields,
             }
             for name in names
