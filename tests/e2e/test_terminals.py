@@ -99,20 +99,22 @@ async def test_programs_hear_the_signals_that_the_host_was_started_to_ignore(tmp
     can be hung up, and Ctrl-C and Ctrl-\\ end it."""
     ignored = (signal.SIGHUP, signal.SIGINT, signal.SIGQUIT)
     before = {number: signal.signal(number, signal.SIG_IGN) for number in ignored}
-    host = HostProcess(tmp_path / "home")
-    try:
-        await host.start()
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-    client = await opened(host, tmp_path)
-    os.kill(host.pid, signal.SIGHUP)
-    await client.dispatch(URI, {"type": "terminal/input", "data": "grep SigIgn /proc/self/status; echo sho''wn\r"})
-    await client.until(lambda: "shown" in shown(client.states[URI]))
-    await client.close()
-    (mask,) = re.findall(r"SigIgn:\s+([0-9a-f]+)", shown(client.states[URI]))
-    assert not [number for number in ignored if int(mask, 16) >> (number - 1) & 1]
-    assert await host.end() == 0
+    async with contextlib.AsyncExitStack() as stack:
+        host = HostProcess(tmp_path / "home")
+        stack.push_async_exit(host)
+        try:
+            await host.start()
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+        client = await opened(host, tmp_path)
+        os.kill(host.pid, signal.SIGHUP)
+        await client.dispatch(URI, {"type": "terminal/input", "data": "grep SigIgn /proc/self/status; echo sho''wn\r"})
+        await client.until(lambda: "shown" in shown(client.states[URI]))
+        await client.close()
+        (mask,) = re.findall(r"SigIgn:\s+([0-9a-f]+)", shown(client.states[URI]))
+        assert not [number for number in ignored if int(mask, 16) >> (number - 1) & 1]
+        assert await host.end() == 0
 
 
 async def test_a_stopped_host_ends_its_terminals_in_time(tmp_path: Path) -> None:
