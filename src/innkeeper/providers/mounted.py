@@ -5,6 +5,7 @@ Rules
   that its calls are refused whatever the agent still believes (C6.2).
 """
 
+import asyncio
 import logging
 from typing import NamedTuple
 
@@ -32,9 +33,14 @@ class Mounts:
         self._patience = patience
         self._who = who
         self._offered: set[str] = set()
+        self._looking = asyncio.Lock()
 
     async def look(self, eligible: Eligible) -> list[Mounted]:
-        """What is on and connected now."""
+        """What is on and connected now. One look comes after the other, so that the last one decides."""
+        async with self._looking:
+            return await self._look(eligible)
+
+    async def _look(self, eligible: Eligible) -> list[Mounted]:
         withheld = {item.id for item in eligible.withheld}
         try:
             connected = self._gateway.tools(self._session)
