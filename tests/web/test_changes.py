@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
+from innkeeper.client.changesets import Wanted, below, changed_file, channel_of
 from innkeeper.host.changesets.catalogue import Name, name_of, session_catalogue
-from innkeeper.web.changes import Wanted, below, channel_of, file_row
+from innkeeper.web.changes import dom_of
 from innkeeper.web.diffs import coloured, rows
 
 SESSION = "ahp-session:/s"
@@ -23,7 +24,7 @@ def side(uri: str, nonce: str = "1") -> dict[str, Any]:
 def shown(edit: dict[str, Any], **meta: Any) -> Any:
     after = edit.get("after") or edit["before"]
     own = {f"x-innkeeper/{name}": value for name, value in meta.items()}
-    return file_row({"id": after["uri"], "edit": edit, "_meta": own}, ["file:///w"])
+    return changed_file({"id": after["uri"], "edit": edit, "_meta": own}, ["file:///w"])
 
 
 def test_a_file_says_what_happened_to_it_and_of_which_kind_it_is() -> None:
@@ -44,7 +45,7 @@ def test_a_file_says_what_happened_to_it_and_of_which_kind_it_is() -> None:
 
 def test_another_content_is_another_address_so_that_an_open_diff_is_loaded_again() -> None:
     one, two = (shown({"before": side("file:///w/a"), "after": side("file:///w/a", nonce)}) for nonce in "23")
-    assert one.version != two.version and one.dom == two.dom
+    assert one.version != two.version and dom_of(one) == dom_of(two)
 
 
 def test_a_path_is_below_the_folder_that_it_is_in_and_whole_elsewhere() -> None:

@@ -8,95 +8,26 @@ Rules
 
 import hashlib
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any, Final, NamedTuple
-from urllib.parse import quote, urlencode
+from typing import Any, Final
+from urllib.parse import urlencode
 
 from innkeeper.client import RpcFailure
+from innkeeper.client.changesets import ChangedFile, Wanted, changed_file, channel_of, offer_of
 from innkeeper.web.asking import Ask
 from innkeeper.web.extras import DRAWERS, REGIONS, Drawer, Place
 from innkeeper.web.live import Node, Region, block
-from innkeeper.web.names import local_path, session_path
+from innkeeper.web.names import session_path
 from innkeeper.web.tool_cards import plain
 
 State = Mapping[str, Any]
 SHOWN: Final = 200
 """Files that are shown at first; the others on demand."""
 TURNS: Final = 30
-META: Final = "x-innkeeper/"
 
 
-class FileRow(NamedTuple):
-    """One file. `change` is `added`, `deleted`, `renamed` or `changed`; `tags` its kinds, `shared` whose it is too."""
-
-    id: str
-    dom: str
-    path: str
-    was: str
-    change: str
-    tags: tuple[str, ...]
-    shared: str
-    added: int | None
-    removed: int | None
-    reviewed: bool
-    version: str
-
-
-def file_row(file: State, folders: Sequence[str]) -> FileRow:
-    """A file of a changeset as it is shown, its path below the session's folder."""
-    edit: State = file["edit"]
-    before, after = edit.get("before"), edit.get("after")
-    meta: State = file.get("_meta") or {}
-    uri, old = str((after or before or {}).get("uri") or file["id"]), str((before or {}).get("uri") or "")
-    change = "added" if before is None else "deleted" if after is None else "renamed" if old != uri else "changed"
-    kind = meta.get(f"{META}kind")
-    tags = [str(kind)] if kind else []
-    tags += [name for name in ("binary", "lfs") if meta.get(f"{META}{name}")]
-    diff: State = edit.get("diff") or {}
-    nonces = [str(((side or {}).get("content") or {}).get("nonce") or "") for side in (before, after)]
-    digest = hashlib.sha256(str(file["id"]).encode("utf-8", "surrogatepass")).hexdigest()
-    return FileRow(
-        id=str(file["id"]),
-        dom=f"f-{digest[:12]}",
-        path=below(uri, folders),
-        was=below(old, folders) if change == "renamed" else "",
-        change=change,
-        tags=tuple(tags),
-        shared=str((meta.get(f"{META}attribution") or {}).get("kind") or ""),
-        added=diff.get("added"),
-        removed=diff.get("removed"),
-        reviewed=bool(file.get("reviewed")),
-        version=hashlib.sha256("\0".join(nonces).encode()).hexdigest()[:12],
-    )
-
-
-def below(uri: str, folders: Sequence[str]) -> str:
-    """The path, relative to the folder that it is in."""
-    path = local_path(uri)
-    for folder in folders:
-        root = local_path(folder).rstrip("/") + "/"
-        if path.startswith(root):
-            return path[len(root) :]
-    return path
-
-
-class Wanted(NamedTuple):
-    """Which changeset: its kind, and the turns it is about (one, or the original and the modified one)."""
-
-    kind: str
-    turns: tuple[str, ...] = ()
-
-
-def channel_of(wanted: Wanted, session: State) -> str | None:
-    """Its channel, by the template that the session lists; None where the session offers none such."""
-    listed = "compare-turns" if wanted.kind == "compare" else wanted.kind
-    entry = next((one for one in session.get("changesets") or () if one["changeKind"] == listed), None)
-    names = {"turn": ("turnId",), "compare": ("originalTurnId", "modifiedTurnId")}.get(wanted.kind, ())
-    if entry is None or len(wanted.turns) != len(names) or not all(wanted.turns):
-        return None
-    uri = str(entry["uriTemplate"])
-    for name, turn in zip(names, wanted.turns, strict=True):
-        uri = uri.replace(f"{{{name}}}", quote(turn, safe=""))
-    return uri
+def dom_of(file: ChangedFile) -> str:
+    """The id of its element: another content is in the same place."""
+    return f"f-{hashlib.sha256(file.id.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
 
 
 class ChangesDrawer:
@@ -152,10 +83,10 @@ class ChangesDrawer:
         folders = [str(one) for one in self.session.get("workingDirectories") or ()]
         files: Sequence[State] = state.get("files") or ()
         limit = None if self.ask.choices.get("files") == "all" else SHOWN
-        rows = [file_row(file, folders) for file in files[:limit]]
+        rows = [changed_file(file, folders) for file in files[:limit]]
         operations: Sequence[State] = state.get("operations") or ()
         head = self._head(state, files)
-        foot = self._render("changes_foot.html", operations=operations, branch=self._branch(), channel=channel or "")
+        foot = self._render("changes_foot.html", operations=operations, channel=channel or "")
         inside = [self._file(row, channel or "", operations) for row in rows] or [self._empty(state, channel)]
         if len(rows) < len(files):
             more = self._render("changes_more.html", more=len(files) - len(rows))
@@ -194,25 +125,21 @@ class ChangesDrawer:
 
     def _note(self) -> str:
         """What the host says about this changeset: how many files are left out."""
-        wanted = "compare-turns" if self.wanted.kind == "compare" else self.wanted.kind
-        entries = self.session.get("changesets") or ()
-        return next((str(one.get("description") or "") for one in entries if one["changeKind"] == wanted), "")
+        return str((offer_of(self.wanted.kind, self.session) or {}).get("description") or "")
 
-    def _branch(self) -> str:
-        return str((self.session.get("_meta") or {}).get("x-innkeeper/branch") or "")
-
-    def _file(self, row: FileRow, channel: str, operations: Sequence[State]) -> Node:
+    def _file(self, row: ChangedFile, channel: str, operations: Sequence[State]) -> Node:
         single = [one for one in operations if "resource" in one["scopes"] and one["id"] == "discard"]
         discard = single[0] if single else None
         asked = self.ask.choices.get("sure") == f"discard {row.id}" and discard is not None
         address = urlencode({"set": channel, "file": row.id, "v": row.version})
+        dom = dom_of(row)
 
         def render() -> str:
             return self._render(
-                "changes_file.html", row=row, channel=channel, discard=discard, asked=asked, address=address
+                "changes_file.html", row=row, dom=dom, channel=channel, discard=discard, asked=asked, address=address
             )
 
-        return Node(row.dom, (row, channel, asked, discard), render)
+        return Node(dom, (row, channel, asked, discard), render)
 
     def _empty(self, state: State, channel: str | None) -> Node:
         status = "missing" if channel is None else str(state.get("status") or "computing")

@@ -8,6 +8,7 @@ Rules
 from collections.abc import Mapping
 from typing import Any
 
+from innkeeper.client.changesets import operation_params
 from innkeeper.web.asking import Actions, Ask, Done, Fragment, Pages, Problem
 from innkeeper.web.diffs import diff_of
 from innkeeper.web.names import session_path, session_uri
@@ -60,14 +61,10 @@ async def operate(ask: Ask) -> Done:
     channel, operation = _channel(ask, ask.field("set")), ask.field("operation")
     if operation not in BRANCH_OPERATIONS:
         raise Problem(ask.reader.t("web.not_found"), status=404)
-    params: dict[str, Any] = {"channel": channel, "operationId": operation}
-    if ask.field("file"):
-        file = await _file(ask, channel, ask.field("file"))
-        side = file["edit"].get("after") or file["edit"]["before"]
-        params["target"] = {"kind": "resource", "resource": side["uri"]}
-    words = {"commit": "message", "checkout": "branch"}.get(operation)
-    if words and ask.field(words).strip():
-        params["_meta"] = {f"x-innkeeper/{words}": ask.field(words).strip()}
+    file = await _file(ask, channel, ask.field("file")) if ask.field("file") else None
+    words = {"commit": "message", "checkout": "branch"}.get(operation, "")
+    given = {words: ask.field(words).strip()} if words and ask.field(words).strip() else {}
+    params = operation_params(channel, operation, file, **given)
     answer = await ask.link.request("invokeChangesetOperation", params, timeout=600.0)
     said = plain((answer or {}).get("message"))
     return Done(session_path(session_uri(ask.params["session"]) or ""), answer={"said": said} if said else None)
