@@ -212,6 +212,7 @@ async def test_a_failing_service_is_retried_and_said_and_a_refusal_ends_the_turn
 async def test_attachments_reach_the_model(host: Rig, llm: FakeAnthropic) -> None:
     """AHP §9.7: text, an image, a file by reference."""
     (host.work / "pic.png").write_bytes(base64.b64decode(DOT))
+    (host.work / "code.py").write_text("pass")
     client = await host.client()
     _, chat = await session(client, host.work, "claude")
     attachments = [

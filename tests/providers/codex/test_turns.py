@@ -137,6 +137,7 @@ async def test_a_steering_message_reaches_the_model_within_the_turn(host: Rig, l
 async def test_attachments_go_as_pictures_text_and_paths(host: Rig, llm: FakeOpenAI) -> None:
     client = await host.client()
     _, chat = await session(client, host.work, "codex")
+    (host.work / "b.txt").write_text("BEES")
     picture = base64.b64encode(
         bytes.fromhex(
             "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
