@@ -106,6 +106,7 @@ ERRORS: Final = _table(
         ("turn", "error", "modelSelectionFailed declarationsFailed"),
         ("agent", "error", "AGENT_EXTRA_MISSING AGENT_BINARY_MISSING AGENT_LOGIN_MISSING AGENT_UNSUPPORTED"),
         ("agent", "error", "AGENT_START_FAILED AGENT_EXITED AGENT_UNRESPONSIVE AGENT_REFUSED TRANSCRIPT_UNKNOWN"),
+        ("agent", "error", "AGENT_KEY_REFUSED AGENT_WITHOUT_KEY"),
         ("command", "error", "TERMINAL_FAILED TERMINALS_FULL"),
         ("command", "error", "HOST_NOT_RUNNING HOST_UNREACHABLE SESSION_UNKNOWN SERVER_UNKNOWN TOOL_UNKNOWN"),
         ("command", "error", "USAGE TARGET_INVALID SESSION_FAILED CHAT_REFUSED CHAT_GONE EDITOR_FAILED"),

@@ -21,6 +21,7 @@ _EXITS = {
     "USAGE": exit_codes.USAGE,
     "TARGET_INVALID": exit_codes.USAGE,
     "CHAT_REFUSED": exit_codes.REFUSED,
+    "AGENT_KEY_REFUSED": exit_codes.REFUSED,
     "INTERRUPTED": exit_codes.INTERRUPTED,
     "NOT_ALLOWED": exit_codes.REFUSED,
     "SERVER_DISABLED": exit_codes.REFUSED,
