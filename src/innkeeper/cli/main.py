@@ -22,6 +22,7 @@ COMMANDS: Final[Mapping[str, str]] = MappingProxyType(
         "tour": "innkeeper.cli.tour.command:tour",
         "chat": "innkeeper.cli.chat.command:chat",
         "sessions": "innkeeper.cli.sessions:sessions",
+        "changes": "innkeeper.cli.changes:changes",
         "agents": "innkeeper.cli.agents:agents",
         "mcp": "innkeeper.cli.mcp:mcp",
         "config": "innkeeper.cli.config:config",
