@@ -180,6 +180,8 @@ def is_listed(call: list[str], commands: list[Command]) -> bool:
 @example(line="find . -d*")
 @example(line="find . ''*")
 @example(line="uniq a*")
+@example(line='echo "$(ls \\ a)"')
+@example(line='echo "$(echo "$(ls \\ a)")"')
 def test_only_allowed_commands_run_in_an_approved_line(shells: Shells, line: str) -> None:
     ground = Ground(roots=(str(shells.work),), home=str(shells.base / "home"))
     intent = Intent("shell", command=line, language="bash")

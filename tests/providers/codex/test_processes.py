@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import shlex
 import signal
 from pathlib import Path
 from typing import Any
@@ -247,7 +248,8 @@ async def test_without_a_login_the_agent_says_so_with_the_command(root: Path) ->
         error = await refused_session(await host.client(), host)
         assert error["errorType"] == "AGENT_LOGIN_MISSING" and "login" in error["message"]
         found = host.provider.unavailable
-        assert found.code == "AGENT_LOGIN_MISSING" and found.remedy.startswith("CODEX_HOME=")
+        assert found.code == "AGENT_LOGIN_MISSING" and shlex.split(found.remedy)[-1] == "login"
+        assert shlex.split(found.remedy)[0] == f"CODEX_HOME={host.agent_folder / 'home'}"
 
 
 def holding(folder: Path, words: str) -> list[Path]:

@@ -10,6 +10,7 @@ Rules
 
 import asyncio
 import logging
+import shlex
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -176,7 +177,9 @@ class CodexProvider:
 
     @property
     def _remedy(self) -> str:
-        return f"CODEX_HOME={self._home} {find(self._given.program)} login" if self._home.exists() else LOGIN
+        if not self._home.exists():
+            return LOGIN
+        return f"CODEX_HOME={shlex.quote(str(self._home))} {shlex.quote(str(find(self._given.program)))} login"
 
     def _no_login(self) -> ProviderError:
         why = text("error.AGENT_LOGIN_MISSING.meaning", agent=AGENT)

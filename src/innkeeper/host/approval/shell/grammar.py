@@ -94,7 +94,7 @@ class _Reading:
         self.commands: list[Command] = []
         if root.has_error or root.type != "program":
             raise Trouble(reason("shell.unreadable"))
-        self._refuse_gaps(root)
+        self._refuse_gaps(root, 0, len(self._source))
         self._statements(root)
 
     # -- statements ----------------------------------------------------------------------------------------------
@@ -314,13 +314,15 @@ class _Reading:
 
     # -- the whole -----------------------------------------------------------------------------------------------
 
-    def _refuse_gaps(self, root: Any) -> None:
-        """Whatever no part of the tree covers is blank."""
-        position = 0
-        for start, end in _spans(root):
-            self._refuse_gap(position, start)
-            position = max(position, end)
-        self._refuse_gap(position, len(self._source))
+    def _refuse_gaps(self, node: Any, start: int, end: int) -> None:
+        """Whatever no part of the tree covers is blank, also in a substitution inside of a text."""
+        position = start
+        for part in _parts(node):
+            self._refuse_gap(position, part.start_byte)
+            position = max(position, part.end_byte)
+            for inner in _substitutions(part):
+                self._refuse_gaps(inner, inner.start_byte, inner.end_byte)
+        self._refuse_gap(position, end)
 
     def _refuse_gap(self, start: int, end: int) -> None:
         if end > start and self._source[start:end].replace(b"\\\n", b"").strip(b" \t\n"):
@@ -333,12 +335,22 @@ class _Reading:
         return Trouble(reason("shell.construct", text=self._text(node)[:80]))
 
 
-def _spans(node: Any) -> Iterator[tuple[int, int]]:
+def _parts(node: Any) -> Iterator[Any]:
+    """Leaves, and texts as a whole: their blanks belong to them."""
     if node.type in WHOLE or node.child_count == 0:
-        yield node.start_byte, node.end_byte
+        yield node
         return
     for child in node.children:
-        yield from _spans(child)
+        yield from _parts(child)
+
+
+def _substitutions(text: Any) -> Iterator[Any]:
+    """The outermost command substitutions below a text."""
+    for child in text.children:
+        if child.type == "command_substitution":
+            yield child
+        else:
+            yield from _substitutions(child)
 
 
 def _refuse_characters(line: str) -> None:
